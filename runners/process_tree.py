@@ -65,13 +65,9 @@ def marked(job_id: str) -> list[int]:
     needle = f"{MARK}={job_id}".encode()
     found = []
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            if needle in (entry / "environ").read_bytes().split(b"\0"):
+        with contextlib.suppress(OSError):
+            if entry.name.isdecimal() and needle in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
-        except OSError:
-            continue
     return found
 
 

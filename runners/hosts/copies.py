@@ -109,9 +109,8 @@ class Copies:
                 failed |= stage(self._reach, alike, files, self._folder).failed
         except OSError as error:
             raise InvalidJobError(f"{error.filename} cannot be copied to nodes: {error.strerror}") from error
-        for node in nodes:
-            if node not in failed:
-                self._arrived.setdefault(node, set()).update(versions.values())
+        for node in {*nodes} - failed.keys():
+            self._arrived.setdefault(node, set()).update(versions.values())
         for node, why in failed.items():
             if silent(self._reach, [node]):
                 raise UnreachableError(why, node)

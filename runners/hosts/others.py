@@ -80,17 +80,13 @@ def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | Non
     before, after = _look(first), _look(second)
     if before is None or after is None or after.all_ticks <= before.all_ticks:
         return None
-    took = Counter[str]()
-    ours = 0
+    took, others = Counter[str](), Counter[str]()
     for pid, (ticks, name) in after.processes.items():
-        more = max(0, ticks - before.processes.get(pid, (0, name))[0])
-        if pid in own:
-            ours += more
-        else:
-            took[name] += more
+        counted = took if pid in own else others
+        counted[name] += max(0, ticks - before.processes.get(pid, (0, name))[0])
     lasted = (after.all_ticks - before.all_ticks) / after.cores
-    busy = max(0, after.busy_ticks - before.busy_ticks - ours) / lasted
-    most = tuple(name for name, ticks in took.most_common(MOST_PROGRAMS) if ticks > 0.01 * lasted)
+    busy = max(0, after.busy_ticks - before.busy_ticks - took.total()) / lasted
+    most = tuple(name for name, ticks in others.most_common(MOST_PROGRAMS) if ticks > 0.01 * lasted)
     return OthersLoad(after.cores, min(busy, after.cores), most)
 
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..launchers.base import Launcher, ended_on
 from ..local import LocalRunner, Running
 from ..paths import AGENT, RunPaths
 from ..process_tree import MARK
-from ..readiness.networks import narrow_ways, no_way
+from ..readiness.networks import ways_between
 from .copies import Copies
 from .hearing import CommandResult
 from .host_names import launcher_name
@@ -90,12 +90,15 @@ class SshRunner(LocalRunner):
     If this process dies or a node is cut off, the node itself ends the job when its time is over.
     """
 
-    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float, copies: Copies | None = None) -> None:
+    def __init__(
+        self, launcher: Launcher, reach: Ssh, check_s: float, copies: Copies | None = None, met: Collection[str] = ()
+    ) -> None:
         """Make a runner.
 
         Args:
             check_s: seconds between two checks that the nodes of a running job still answer.
             copies: brings programs to nodes that share no folder with this host; None where they do.
+            met: nodes between which nobody need look for a way.
         """
         super().__init__(launcher)
         self._reach = reach
@@ -103,7 +106,7 @@ class SshRunner(LocalRunner):
         self._copies = copies
         self._watches: dict[JobId, NodeWatch] = {}
         self._known: dict[str, State] = {}
-        self._met: set[str] = set()
+        self._met = {*met}
 
     def submit(self, job: Job) -> JobId:
         """Start a job.
@@ -113,9 +116,7 @@ class SshRunner(LocalRunner):
         """
         if not job.nodes:
             return super().submit(job)
-        agent = job.directory / AGENT
-        if not plain(agent):
-            agent = _plain_folder() / AGENT
+        agent = (job.directory if plain(job.directory / AGENT) else _plain_folder()) / AGENT
         environment = {**job.launcher_environment, "SHELL": "/bin/sh"}
         try:
             return super().submit(replace(job, agent=agent, launcher_environment=environment))
@@ -223,10 +224,9 @@ class SshRunner(LocalRunner):
             return event, f"node {node}" if (node := ended_on(paths.last_words())) else ""
         if self._met.issuperset(running.job.nodes):
             return event, ""
-        nodes, interfaces = running.job.nodes, running.job.interfaces
-        closed = ("" if began else no_way(self._reach, nodes, interfaces)) or "; ".join(
-            narrow_ways(self._reach, nodes, nodes, interfaces)[0]
-        )
+        nodes = running.job.nodes
+        shut, narrow, _ = ways_between(self._reach, nodes, nodes, running.job.interfaces)
+        closed = "; ".join(filter(None, (shut, *narrow)))
         return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 
@@ -321,9 +321,7 @@ def agent_text(
         absent: the agent's path if nodes do not have it. Open MPI's daemons look whether their agent is there, even if
             they start no further daemon, so they are told of another program.
     """
-    command = "$*"
-    if absent is not None:
-        command = f"$(printf '%s\\n' \"$*\" | sed 's|{absent}|/bin/sh|g')"
+    command = f"$(printf '%s\\n' \"$*\" | sed 's|{absent}|/bin/sh|g')" if absent else "$*"
     names = "".join(
         f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
     )

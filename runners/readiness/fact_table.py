@@ -349,6 +349,14 @@ _SYSTEM: tuple[NodeFact, ...] = (
         "df -Pi \"$work\" | awk 'NR == 2 && $2 > 0 {print $4}'", "df -i", Within(least=1000),
     ),
     NodeFact(
+        "work_mb_s", "rate at which files are written below the work folder, MB/s",
+        'probe=$work/.hpltune-rate-$$; trap \'rm -f "$probe"\' EXIT; trap exit HUP INT TERM; : >"$probe" || exit; '
+        'timeout -s INT -k 1 2 dd if=/dev/zero of="$probe" bs=256k count=32 oflag=dsync 2>&1 | '
+        "sed -n 's/^\\([0-9]*\\) bytes.* copied, \\([0-9.e-]*\\) s.*/\\1 \\2/p' | "
+        "awk '{rate = $1 / ($2 + 1e-6) / 1e6} END {printf \"%.1f\\n\", rate}'",
+        "dd if=/dev/zero of=FOLDER/x bs=256k count=32 oflag=dsync", OfTheMoment(),
+    ),
+    NodeFact(
         "programs", "cores that programs take now", _PROGRAMS, "top", OfTheMoment(),
     ),
     NodeFact(

@@ -1,17 +1,19 @@
 """The networks between nodes: how nodes are talked to, and which address each node has on each network."""
 
 import queue
+import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from ipaddress import ip_interface, ip_network
 
 from ..errors import UnreachableError
-from ..hosts.hearing import CommandResult, LineProcess
+from ..hosts.hearing import LineProcess
 from ..hosts.node_facts import own_networks
-from ..hosts.transport import Local, Transport, parsed, say_all, say_each
+from ..hosts.transport import AT_ONCE, Local, Transport, parsed, say_all
 from ..settings.survey import ADDRESSES, Interface, interfaces_in
 
 END_S = 10.0
@@ -49,8 +51,7 @@ class NodeTalk(LineProcess):
             except queue.Empty:
                 raise UnreachableError(f"node {self.node}: no answer within {timeout_s:.0f} s", self.node) from None
             if line is None:
-                why = self._last or "the connection to it ended"
-                raise UnreachableError(f"node {self.node}: {why}", self.node)
+                raise UnreachableError(f"node {self.node}: {self._last or 'the connection to it ended'}", self.node)
             parts = line.split("\t")
             if parts[0] in kinds:
                 return parts
@@ -97,13 +98,13 @@ def networks_of(
     if not interfaces:
         usual, notes = _usual(_resolved(reach, nodes), own, nodes)
         return [usual], [*unread, *notes]
-    networks, notes = [], unread
-    for name in interfaces:
-        addresses = {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name}
-        lacking = [node for node in nodes if node not in addresses]
-        notes += [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node in lacking]
-        networks.append(NodeNetwork(name, addresses))
-    return networks, notes
+    networks = [
+        NodeNetwork(name, {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name})
+        for name in interfaces
+    ]
+    lacking = [(node, network.name) for network in networks for node in nodes if node not in network.addresses]
+    notes = [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node, name in lacking]
+    return networks, [*unread, *notes]
 
 
 def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple[Interface, ...]], list[str]]:
@@ -142,17 +143,14 @@ def _usual(
 ) -> tuple[NodeNetwork, list[str]]:
     """Choose for each node the address that its name has; where that is none of its own, the network of most nodes."""
     members = Counter(_network(each) for interfaces in own.values() for each in interfaces)
-    addresses: dict[str, str] = {}
-    names: Counter[str] = Counter()
-    for node in nodes:
-        interfaces = own.get(node, ())
-        named = next((each for each in interfaces if each.address == resolved.get(node)), None)
-        chosen = named or max(interfaces, key=lambda each: members[_network(each)], default=None)
-        if chosen is not None:
-            addresses[node] = chosen.address
-            names[chosen.name] += 1
-        elif node in resolved and not resolved[node].startswith("127."):
-            addresses[node] = resolved[node]
+    chosen = {
+        node: max(interfaces, key=lambda each: (each.address == resolved.get(node), members[_network(each)]))
+        for node, interfaces in own.items()
+        if interfaces
+    }
+    named = {node: address for node, address in resolved.items() if node in nodes and not address.startswith("127.")}
+    addresses = named | {node: each.address for node, each in chosen.items()}
+    names = Counter(each.name for each in chosen.values())
     notes = [
         f"node {node}: no IPv4 address of it is known, so nothing is sent to it."
         for node in nodes
@@ -167,125 +165,178 @@ def _network(interface: Interface) -> str:
 
 SHOWN = 8
 """Nodes that a sentence names."""
-PORTS = (34567, 45678, 56789)
-"""High ports, as MPI takes; nothing need listen there, for a host that lets us in refuses at once."""
-_KNOCK = rf"""
-command -v bash >/dev/null || exit 0
-for address in "$@"; do for port in {" ".join(map(str, PORTS))}; do
-    {{
-        said=$(LC_ALL=C timeout 3 bash -c 'exec 3<>"/dev/tcp/$1/$2"' bash "$address" "$port" 2>&1)
-        case "$?$said" in 0* | *refused*) echo "$address" ;; esac
-    }} &
-done; done
-wait
-echo knocked
+PORTS = 3
+"""High ports at which a node listens, chosen by its kernel as MPI's are."""
+WAYS_S = 15.0
+"""Seconds that hosts have to listen, and then to look; a listener that nobody ends ends after both."""
+_LISTEN = f"""
+(
+    for python in python3 /usr/libexec/platform-python; do
+        "$python" -c "import signal, socket" && exec "$python" -c '
+import signal, socket
+signal.alarm({2 * WAYS_S:.0f})
+ends = [socket.socket() for _ in range({PORTS})]
+for end in ends: end.listen(128)
+print("listens", *(end.getsockname()[1] for end in ends), sep="\\t", flush=True)
+signal.pause()'
+    done
+    perl -MIO::Socket::INET -e 1 && exec perl -MIO::Socket::INET -e '
+alarm {2 * WAYS_S:.0f}; $| = 1;
+@ends = map {{ IO::Socket::INET->new(Listen => 128) or die }} 1 .. {PORTS};
+print join("\t", "listens", map {{ $_->sockport }} @ends), "\n"; sleep'
+    echo listens
+) </dev/null 2>/dev/null & listener=$!
 """
-"""Names an address for each of its ports from which something comes back; a node without bash says nothing."""
-
-
-def no_way(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
-    """Return the sentence between which hosts no connection can be made; "" where all can, and where nobody knows.
-
-    Each node knocks at this host, and at its neighbour in the list. Only IPv4 is tried.
-
-    Args:
-        interfaces: network interfaces that MPI may use; none means all.
-    """
-    networks, here = own_networks(), socket.gethostname()
-    own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
-    if networks and not own:
-        told = ", ".join(interfaces)
-        return f"this host ({here}) has no {told} (there: {', '.join(networks)}), which MPI is told to use"
-    addresses, after = _ring(reach, nodes, interfaces)
-    knocks = {node: ("sh", "-c", _KNOCK, "sh", addresses[other], *own) for node, other in after.items()}
-    said = say_each(reach, knocks, timeout_s=20.0)
-    heard = {node: own.stdout.split() for node, own in said.items() if isinstance(own, CommandResult)}
-    cut = [node for node, words in heard.items() if own and words and not set(own) & set(words)]
-    if cut:
-        return (
-            f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to "
-            "which MPI's daemons there must connect: start hpltune on a node, or let their connections in"
-        )
-    shut = [
-        f"node {node} to node {after[node]} ({addresses[after[node]]})"
-        for node, words in heard.items()
-        if words and words.count(addresses[after[node]]) < len(PORTS)
-    ]
-    if not shut:
-        return ""
-    return (
-        f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports from "
-        "1024 on through the firewall there, or take other interfaces"
-    )
-
-
-def _ring(
-    reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]
-) -> tuple[Mapping[str, str], dict[str, str]]:
-    """Return the address of each node between others, and its neighbour in the list."""
-    addresses = networks_of(reach, nodes, interfaces[:1])[0][0].addresses
-    there = [node for node in nodes if node in addresses]
-    return addresses, dict(zip(there, [*there[1:], *there[:1]], strict=True))
-
-
-_FITS = r"""
+"""Says at which ports it listens; at none where nothing is there that can. A connection that is refused would not tell
+a host that lets it in from a firewall."""
+_LOOK = r"""
 PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
 fits() {
     heard=$(ping -c 2 -i 0.3 -W 1 -M do -s "$1" "$2" 2>&1) && return
     case $heard in *mtu*) [ "$1" -gt 56 ] ;; *) return 1 ;; esac
 }
-for there; do {
-    address=$(getent ahostsv4 "$there" | awk 'NR == 1 { print $1 }')
-    name=$(ip -o route get "${address:-$there}" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+size() {
+    address=$(getent ahostsv4 "$1" | awk 'NR == 1 { print $1 }')
+    name=$(ip -o route get "${address:-$1}" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
     mtu=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/.* mtu \([0-9]*\) .*/\1/p')
-    case ${address:-$there} in *:*) head=48 ;; *) head=28 ;; esac
+    case ${address:-$1} in *:*) head=48 ;; *) head=28 ;; esac
     if [ "$name" = lo ]; then said=fits
-    elif [ -z "$mtu" ] || ! fits 56 "${address:-$there}"; then said=unknown
-    elif fits $((mtu - head)) "${address:-$there}"; then said=fits
+    elif [ -z "$mtu" ] || ! fits 56 "${address:-$1}"; then said=unknown
+    elif fits $((mtu - head)) "${address:-$1}"; then said=fits
     else said=narrow; fi
-    echo "$there $said ${mtu:-0} ${name:--}"
-} & done
-wait
+    printf '%s\t%s\t%s\t%s\n' "$said" "$1" "${mtu:-0}" "${name:--}"
+}
+set -f
+while read -r ways; do
+    looks=
+    command -v bash >/dev/null || echo mute
+    for way in $ways; do
+        case $way in
+        tcp/*) timeout 3 bash -c 'exec 3<>"/dev/$1"' bash "$way" 2>/dev/null && printf 'open\t%s\n' "$way" ;;
+        *) size "$way" ;;
+        esac &
+        looks="$looks $!"
+    done
+    wait $looks
+    echo looked
+done
+kill "$listener"
 """
-"""Whether packets as large as the MTU of the interface get to an address in one piece; 28 or 48 bytes are headers.
+"""For each line says which ends of TCP can be reached (a node without bash is mute), and whether packets as large as
+the MTU of the interface get to an address in one piece; 28 or 48 bytes are headers.
 
 Where ping is told of a smaller MTU on the way, TCP is, too, and sends smaller packets.
 """
+_SAYS = frozenset({"listens", "open", "mute", "fits", "narrow", "unknown", "looked"})
+_NIC = re.compile(r"[\w.:@-]{1,15}")
 
 
-def narrow_ways(
+def ways_between(
     reach: Transport, hosts: Sequence[str], answering: Sequence[str], interfaces: Sequence[str]
-) -> tuple[list[str], list[str]]:
-    """Return between which hosts large packets do not get through, and between which nobody knows, a sentence each.
+) -> tuple[str, list[str], list[str]]:
+    """Look at the ways between hosts: from this one to each and back, and from each that answers to its neighbour.
 
-    This host asks each host, and each that answers its neighbour in the list. Small messages get through everywhere, so
-    a start of ranks does not tell.
+    Of more than AT_ONCE hosts neighbours stand further apart in the list. Connections are tried over IPv4 only.
 
     Args:
-        interfaces: as `no_way` takes them.
+        interfaces: network interfaces that MPI may use; none means all.
+
+    Returns:
+        The sentence between which hosts no connection can be made, "" where none is known; between which large packets
+        do not get through, though small ones, as of a start of ranks, do; and of which ways nothing is known.
     """
-    addresses, after = _ring(reach, answering, interfaces) if answering else ({}, {})
-    here, place = f"this host ({socket.gethostname()})", {addresses.get(one, one): one for one in hosts}
-    asked = {node: ("sh", "-c", _FITS, "sh", addresses[other]) for node, other in after.items() if other != node}
-    heard = {
-        **say_all(Local(), [here], ("sh", "-c", _FITS, "sh", *place), timeout_s=20.0),
-        **{f"node {node}": said for node, said in say_each(reach, asked, timeout_s=20.0).items()},
+    networks, here = own_networks(), socket.gethostname()
+    own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
+    if networks and not own:
+        has, lacks = ", ".join(networks), ", ".join(interfaces)
+        return f"this host ({here}) has no {lacks} (there: {has}), which MPI is told to use", [], []
+    addresses = networks_of(reach, answering, interfaces[:1])[0][0].addresses
+    names = {
+        "": f"this host ({here})",
+        **{one: f"node {one}" for one in hosts},
+        **{address: f"node {one} ({address})" for one, address in addresses.items()},
     }
     found: dict[tuple[str, ...], list[str]] = {}
-    for first, said in heard.items():
-        for there, *verdict in map(str.split, said.stdout.splitlines() if isinstance(said, CommandResult) else ()):
-            found.setdefault(tuple(verdict), []).append(f"{first} to node {place.get(there, there)}")
+    for part in range(parts := -(-len(hosts) // AT_ONCE)):
+        some = dict([*addresses.items()][part::parts])
+        for first, there, *what in _looks(reach, some, own, [addresses.get(one, one) for one in hosts[part::parts]]):
+            way = first if what == ["cut"] else f"{names[first]} to {names.get(there, 'a node')}"
+            found.setdefault(tuple(what), []).append(way)
+    cut, shut, mute = (found.pop((what,), []) for what in ("cut", "shut", "mute"))
+    closed = (
+        f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to which "
+        "MPI's daemons there must connect: start hpltune on a node, or let their connections in"
+        if cut
+        else f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports "
+        "from 1024 on through the firewall there, or take other interfaces"
+    )
     narrow = [
-        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(pairs)}, and small ones do: a cable, "
+        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(ways)}, and small ones do: a cable, "
         "switch port or NIC between them takes smaller ones: raise its MTU, or lower that of the hosts, as by "
         f"`ip link set dev {name} mtu 1500`"
-        for (verdict, mtu, name), pairs in found.items()
+        for (verdict, mtu, name), ways in found.items()
         if verdict == "narrow"
     ]
-    unknown = [pair for (verdict, *_), pairs in found.items() if verdict == "unknown" for pair in pairs]
-    told = f"Whether large packets get from {_some(unknown)} is not known: there is no ping, or no answer to it."
-    return narrow, [told] if unknown else []
+    doubts = {
+        "connections": (mute, "it takes bash on the one, and python3 or perl on the other"),
+        "large packets": (
+            [way for what, ways in found.items() if what[0] == "unknown" for way in ways],
+            "there is no ping, or no answer to it",
+        ),
+    }
+    unknown = [
+        f"Whether {what} get from {_some(ways)} is not known: {why}." for what, (ways, why) in doubts.items() if ways
+    ]
+    return closed if cut or shut else "", narrow, unknown
+
+
+def _looks(
+    reach: Transport, nodes: Mapping[str, str], own: Sequence[str], hosts: Sequence[str]
+) -> Iterator[tuple[str, ...]]:
+    """Look at all ways at once, and tell of each that is not as it should be: from which node to which address, what.
+
+    Args:
+        nodes: each with its address; the first is the neighbour of the last.
+        own: addresses of this host, which is "" among what is told.
+        hosts: addresses to which this host sends large packets.
+    """
+    after = dict(zip(nodes, [*nodes][1:] + [*nodes][:1], strict=True))
+    with ExitStack() as stack:
+        talks: dict[str, NodeTalk] = {}
+        for node in ("", *nodes):
+            talks[node] = NodeTalk(reach if node else Local(), node, ("sh", "-c", _LISTEN + _LOOK))
+            stack.callback(talks[node].close)
+        ports = {node: [*filter(str.isdecimal, lines[-1])][:PORTS] for node, lines in _heard(talks, "listens").items()}
+        to_here = [f"tcp/{address}/{port}" for address in own for port in ports.get("", [])]
+        onward = {node: [f"tcp/{nodes[to]}/{port}" for port in ports.get(to, [])] for node, to in after.items()}
+        for node, talk in talks.items():
+            talk.tell(" ".join([*onward[node], *to_here, nodes[after[node]]] if node else hosts))
+        said = _heard(talks, "looked")
+        for talk in talks.values():
+            talk.end_input()
+    for node, to in after.items():
+        lines = said.get(node, [["mute"]])
+        for there, ends, least in ((nodes[to], onward[node], PORTS), ("", to_here, 1)):
+            if sum(["open", end] in lines for end in ends) < least:
+                yield node, there, "mute" if not ends or ["mute"] in lines else "shut" if there else "cut"
+    for node, lines in said.items():
+        for line in lines:
+            match line:
+                case ["narrow" | "unknown" as verdict, there, mtu, name] if mtu.isdecimal() and _NIC.fullmatch(name):
+                    yield node, there, verdict, mtu, name
+
+
+def _heard(talks: Mapping[str, NodeTalk], last: str) -> dict[str, list[list[str]]]:
+    """Return the parts of the lines of each node up to one that begins with a word; none where that does not come."""
+    heard, until_s = dict[str, list[list[str]]](), time.monotonic() + WAYS_S
+    for node, talk in talks.items():
+        lines: list[list[str]] = []
+        with suppress(UnreachableError):
+            while not lines or lines[-1][0] != last:
+                lines.append(talk.hear(_SAYS, until_s - time.monotonic()))
+            heard[node] = lines
+    return heard
 
 
 def _some(named: Sequence[str]) -> str:

@@ -59,7 +59,8 @@ def run_all_tied(
         )
         for node, command in commands.items()
     }
-    heard = hear(calls, stop)
     return {
-        node: answer(reach, node, outcome, most_s) for node, outcome in heard.items() if outcome is not Unheard.STOPPED
+        node: answer(reach, node, outcome, most_s)
+        for node, outcome in hear(calls, stop).items()
+        if outcome is not Unheard.STOPPED
     }

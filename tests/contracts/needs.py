@@ -37,6 +37,7 @@ HOW = {
     "a module command": "apt-get install environment-modules",
     "openssl": "apt-get install openssl",
     "ip": "apt-get install iproute2",
+    "nft": "apt-get install nftables",
     "visudo": "apt-get install sudo",
     "systemd-analyze": "apt-get install systemd",
     "util-linux": "apt-get install util-linux",

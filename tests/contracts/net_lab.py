@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Self
 
 from as_user import program
-from needs import require_root
+from needs import require, require_root
 from waiting import PATIENCE_S
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
@@ -222,6 +222,17 @@ class HostsLab:
             yield
         finally:
             file.unlink()
+
+    @contextmanager
+    def firewall(self, host: str, answer: str) -> Iterator[None]:
+        """Let a host answer new connections to high ports as a firewall does while the block runs, or skip the test."""
+        require("nft")
+        rule = f"iifname eth0 tcp dport 1024-65535 ct state new {answer}"
+        self.run(host, "nft", f"table inet shut {{ chain in {{ type filter hook input priority 0; {rule}; }}; }}")
+        try:
+            yield
+        finally:
+            self.run(host, "nft", "delete table inet shut")
 
     @contextmanager
     def cut_off(self, host: str, when: Path) -> Iterator[None]:

@@ -17,7 +17,7 @@ from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
-from runners.readiness.networks import narrow_ways
+from runners.readiness.networks import ways_between
 from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
@@ -75,7 +75,7 @@ def survey_nodes(
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
     says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *needed], ask)
     if silent and not (leave_out and says):
-        narrow, _ = narrow_ways(wanted.reach, wanted.hosts, [node.node for node in says], cluster.interfaces)
+        _, narrow, _ = ways_between(wanted.reach, wanted.hosts, [node.node for node in says], cluster.interfaces)
         raise TunerError("; ".join((*silent, *narrow)))
     for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
         raise TunerError(sentence)

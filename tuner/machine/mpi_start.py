@@ -50,13 +50,11 @@ class Start:
         why_not: why they did not start; "" where they did.
         took_s: seconds from the launcher's start to its end.
         layer: what Open MPI sends messages through, as "ob1" or "ucx"; "" where nobody asked.
-        way_back: whether nodes can reach this host, without which no library starts ranks there.
     """
 
     why_not: str
     took_s: float
     layer: str = ""
-    way_back: bool = True
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import Transport, say_all
 from runners.job import Job
 from runners.paths import RunPaths
-from runners.readiness.networks import no_way
 from runners.registry import InstalledMpi
 
 from ..user_dirs import UserDirs
@@ -26,29 +25,30 @@ from ..words import counted
 from .interfaces import rdma_ports, ucx_devices
 from .mpi_start import LIMIT_S, Start, start_program, why_not_started
 
-StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDirs], Start]
-"""Starts a rank on each of these nodes with an MPI library, which may use these interfaces."""
-CLOSED_S = 10.0
-"""For a start on nodes between which connections are known not to get through."""
+StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDirs, str], Start]
+"""Starts a rank on each of these nodes with an MPI library, which may use these interfaces; a sentence tells between
+which of them nothing gets through."""
+CLOSED_S, OPEN_S, NODE_S = 5.0, 20.0, 0.1
+"""For a start on nodes between which connections are known not to get through, on others, and for each of these."""
 _LAYER = re.compile(r"select: component (\w+) selected")
 """What Open MPI tells of its layer for messages between two points, where it is asked (pml_base_verbose)."""
 
 
 def start_on_nodes(
-    mpi: Mpi, cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str], user_dirs: UserDirs
+    mpi: Mpi, cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str], user_dirs: UserDirs, closed: str
 ) -> Start:
     """Start the smallest MPI program, one rank on each node, through the agent that starts the daemons of runs.
 
     Args:
         interfaces: network interfaces that MPI may use; none lets it choose.
+        closed: the sentence between which nodes nothing gets through, "" where none is known.
     """
-    closed, began_s = no_way(cluster.reach, [node.node for node in says], interfaces), time.monotonic()
-    runs, layer = user_dirs.shared[0], ""
+    began_s, runs, layer = time.monotonic(), user_dirs.shared[0], ""
     try:
         runs.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="doctor-start-", dir=runs) as folder:
             job = _job(mpi, cluster, says, interfaces, user_dirs, Path(folder))
-            job = replace(job, walltime_s=CLOSED_S if closed else LIMIT_S)
+            job = replace(job, walltime_s=CLOSED_S if closed else OPEN_S + NODE_S * len(says))
             why_not = _started(mpi, cluster, job, user_dirs)
             took_s = time.monotonic() - began_s
             if not why_not and mpi.name == "openmpi" and rdma_ports(says):
@@ -58,10 +58,8 @@ def start_on_nodes(
         why_not = str(error)
     except OSError as error:
         why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
-    if not why_not:
-        return Start("", took_s, layer)
-    told = f"{closed}; {why_not.replace(f'; {closed}', '')}" if closed else why_not
-    return Start(told, time.monotonic() - began_s, way_back=not closed)
+    told = "; ".join(filter(None, (closed, why_not))) if why_not else ""
+    return Start(told, time.monotonic() - began_s if why_not else took_s, layer)
 
 
 def refused_on_nodes(mpi: Mpi, nodes: Sequence[str], start: Start) -> str:
@@ -106,5 +104,5 @@ def _job(
 
 def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
     launcher = InstalledMpi(mpi.name, mpi.mpirun, mpi.version).launcher()
-    with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies)) as runner:
+    with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies), job.nodes) as runner:
         return why_not_started(runner, launcher, job, mpi)

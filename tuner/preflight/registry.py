@@ -4,7 +4,7 @@ from .contract import SpoilerCheck
 from .limits import locked_memory, memory_quota, open_files, process_memory, processor_quota, tasks
 from .memory import bandwidth, channels, huge_pages, swap
 from .processor import boost, clock_limit, clock_source, confined, governor, hardware_threads, mitigations
-from .surroundings import disk, network, other_programs
+from .surroundings import disk, disk_rate, network, other_programs
 
 CHECKS: tuple[SpoilerCheck, ...] = (
     SpoilerCheck(
@@ -106,6 +106,12 @@ CHECKS: tuple[SpoilerCheck, ...] = (
         "disk", "disk of the runs", ("work_free_gib", "work_free_files"), disk,
         "Less than 0.5 GiB or 1,000 files are free.",
         "`hpltune clean` frees what hpltune keeps, or let HPLTUNE_DATA and HPLTUNE_CACHE name a larger disk",
+    ),
+    SpoilerCheck(
+        "disk_rate", "rate of the disk of the runs", ("work_mb_s",), disk_rate,
+        "8 MB, written in pieces that must arrive, take longer than 1 MB/s; after 2 s they are given up.",
+        "let HPLTUNE_DATA and HPLTUNE_CACHE name a faster disk, or mend the mount",
+        slow=True,
     ),
     SpoilerCheck(
         "network", "network between nodes", ("nic_speed",), network,

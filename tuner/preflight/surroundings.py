@@ -7,7 +7,7 @@ from .contract import NodeView, Symptom, notes, warns
 
 LOADED = 0.5
 """Load for each CPU from which on a machine is busy."""
-LEAST_GIB, LEAST_FILES = 0.5, 1000.0
+LEAST_GIB, LEAST_FILES, LEAST_MB_S = 0.5, 1000.0, 1.0
 """A study writes some megabytes, its programs some hundred; each run takes five files."""
 GIGABIT_MBIT_S = 1000.0
 _PROGRAM = re.compile(r"(\d{1,4}\.\d) ([\w.+?-]{1,20})")
@@ -37,6 +37,12 @@ def disk(view: NodeView) -> Iterator[Symptom]:
         yield warns(f"the disk of the runs has {free_gib:.4g} GiB left")
     if files < LEAST_FILES:
         yield warns(f"the disk of the runs can take {files:,.0f} more files")
+
+
+def disk_rate(view: NodeView) -> Iterator[Symptom]:
+    """Yield that files of the runs are written slowly."""
+    if (mb_s := view.limit("work_mb_s")) < LEAST_MB_S:
+        yield warns(f"files in the folder of the runs are written at {mb_s:.1f} MB/s")
 
 
 def network(view: NodeView) -> Iterator[Symptom]:

@@ -458,9 +458,9 @@ class Evaluator:
         """The status of a job whose ranks did not begin, with the hosts between which there is no way."""
         closed = ""
         if job.nodes and self.site.nodes is not None and ended.event is None:
-            from runners.readiness.networks import no_way  # noqa: PLC0415 - only a cluster needs it
+            from runners.readiness.networks import ways_between  # noqa: PLC0415 - only a cluster needs it
 
-            closed = no_way(self.site.nodes.cluster.reach, job.nodes, job.interfaces)
+            closed = ways_between(self.site.nodes.cluster.reach, job.nodes, job.nodes, job.interfaces)[0]
         return replace(
             ended,
             state=JobState.FAILED,

@@ -1,5 +1,6 @@
 """Facts of nodes: asked of this machine and of real hosts, and compared within classes."""
 
+import os
 import platform
 from pathlib import Path
 
@@ -40,7 +41,23 @@ def test_this_machine_tells_what_it_is(tmp_path: Path) -> None:
     assert abs(skew_s) <= uncertain_s + 0.01, "it is its own clock; both are rounded to 0.01 s"
     assert facts[f"file {file}"].endswith("-1"), "a checksum, and its length in bytes"
     assert facts[f"file {tmp_path / 'gone'}"] == "missing"
-    assert list(tmp_path.iterdir()) == [file], "the probe of the folder is removed"
+    assert float(facts["work_mb_s"]) > 0
+    assert list(tmp_path.iterdir()) == [file], "the probes of the folder are removed"
+
+
+def test_a_disk_that_takes_a_file_slowly_or_never_is_told_within_seconds_and_keeps_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "work").mkdir()
+    for text, mb_s in (
+        ('/bin/dd "$@" 2>/dev/null; echo "262144 bytes (262 kB, 256 KiB) copied, 2 s, 131 kB/s" >&2', "0.1"),
+        ('trap "" INT; /bin/dd "$@" 2>/dev/null; while :; do sleep 0.1; done', "0.0"),
+    ):
+        executable(tmp_path / "dd", text)
+        asked = ask_facts(Local(), ["here"], ["work_mb_s"], work=tmp_path / "work", limit_s=8)
+        assert asked.facts["here"]["work_mb_s"] == mb_s
+        assert not list((tmp_path / "work").iterdir())
 
 
 def test_a_command_line_of_the_kernel_tells_no_disks() -> None:

@@ -1,11 +1,13 @@
 """Which address each node has on which network, from what nodes say."""
 
+import ast
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from net_lab import HostsLab
 
 from runners.readiness.networks import networks_of
@@ -71,17 +73,35 @@ def test_each_interface_that_people_name_is_a_network_and_a_node_without_it_is_t
     assert notes == ["node n2: ib0 has no IPv4 address, so nothing is sent over it."]
 
 
-def test_the_two_hosts_between_which_nothing_gets_through_are_named(hosts: HostsLab) -> None:
-    lab = hosts.wired(2)
-    code = (
-        "from runners.hosts.transport import Ssh; from runners.readiness.networks import no_way; "
-        f"print(no_way(Ssh({lab.ssh!r}), ('h1', 'h2'), ('eth0',)))"
-    )
+Look = Callable[[], tuple[str, list[str], list[str]]]
 
-    def told() -> str:
-        return lab.run("h1", "env", f"PYTHONPATH={Path(__file__).parents[3]}", sys.executable, "-c", code).strip()
 
-    assert told() == ""
-    drops = 'case "$*" in *" 10.77.0.2 "*) exec sleep 60 ;; esac'
-    with lab.planted("bash", f'#!/bin/sh\n{drops}\nexec /bin/bash "$@"\n'):
-        assert told().startswith("nothing gets through to high ports from node h1 to node h2 (10.77.0.2), where MPI")
+@pytest.fixture
+def look(hosts: HostsLab) -> Look:
+    """What h1 tells of the ways between itself and h2."""
+    lab, both = hosts.wired(2), ("h1", "h2")
+    code = "from runners.hosts.transport import Ssh; from runners.readiness.networks import ways_between; "
+    code += f"print(repr(ways_between(Ssh({lab.ssh!r}), {both}, {both}, ('eth0',))))"
+    path = f"PYTHONPATH={Path(__file__).parents[3]}"
+    return lambda: ast.literal_eval(lab.run("h1", "env", path, sys.executable, "-c", code))
+
+
+@pytest.mark.parametrize("answer", ["drop", "reject", "reject with tcp reset"])
+def test_a_firewall_is_named_with_its_hosts_however_it_answers(hosts: HostsLab, look: Look, answer: str) -> None:
+    with hosts.firewall("h2", answer):
+        shut, narrow, unknown = look()
+    assert shut.startswith("nothing gets through to high ports from node h1 to node h2 (10.77.0.2), where MPI")
+    assert not narrow + unknown
+    with hosts.firewall("h1", answer):
+        shut, _, _ = look()
+    assert shut.startswith("node h2 cannot reach this host (h1, 10.77.0.1), to which MPI's daemons there must connect")
+    assert not [command for host in ("h1", "h2") for command in hosts.processes(host) if "listens" in command]
+
+
+def test_where_nothing_can_listen_it_is_not_known_whether_there_is_a_way(hosts: HostsLab, look: Look) -> None:
+    on_h2 = '#!/bin/sh\n[ "$(uname -n)" = h1 ] || exit 1\nexec {} "$@"\n'
+    with hosts.planted("python3", on_h2.format(sys.executable)):
+        assert look() == ("", [], []), "perl can listen, too"
+        with hosts.planted("perl", on_h2.format("/usr/bin/perl")):
+            _, _, (sentence,) = look()
+    assert sentence.startswith("Whether connections get from node h1 to node h2 (10.77.0.2) is not known: it takes")

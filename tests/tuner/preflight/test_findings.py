@@ -245,6 +245,11 @@ def test_a_slow_memory_is_held_against_its_channels() -> None:
     assert not list(check.look(NodeView({}, RunPlan(1), memory_gb_s=1.0))), "nothing is known of the channels"
 
 
+def test_a_slow_disk_is_named_with_its_node_and_what_helps() -> None:
+    (told,) = found_in({"n1": {"work_mb_s": "900.0"}, "n2": {"work_mb_s": "0.1"}}, RunPlan(1), CHECKS)
+    assert sentence_of(told).startswith("node n2: files in the folder of the runs are written at 0.1 MB/s; what helps:")
+
+
 @given(
     st.dictionaries(st.sampled_from(sorted(FACTS)), st.text(max_size=80)),
     st.builds(RunPlan, st.integers(1, 10**6), st.integers(1, 512), st.integers(0, 1 << 50), st.integers(1, 9)),

@@ -26,7 +26,7 @@ from runners.forwarded import load_modules
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
-from runners.readiness.networks import narrow_ways
+from runners.readiness.networks import ways_between
 from runners.settings.registry import host_settings
 from runners.settings.script import outcome_of_each
 from runners.settings.survey import require_right
@@ -247,8 +247,7 @@ def _of_nodes(
     file: Path, cluster: Cluster, user_dirs: UserDirs, libraries: HostLibraries, ask: AskNodes, start: StartOnNodes
 ) -> tuple[NodeFindings, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
-    mpi, blas = libraries.mpi, libraries.blas
-    shared = user_dirs.shared
+    mpi, blas, shared = libraries.mpi, libraries.blas, user_dirs.shared
     needed = needed_on_nodes(cluster, blas)
     says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, needed, ask)
     faults = list(node_faults(cluster, says, mpi, shared))
@@ -256,14 +255,14 @@ def _of_nodes(
     filled: Mapping[str, Fact] = {}
     looked = Preflight()
     between = interfaces_between(cluster, says, own_networks())
-    narrow, unknown = narrow_ways(cluster.reach, cluster.hosts, [node.node for node in says], between.names)
-    missing += narrow
     starts = _Starts([node.node for node in says], {})
+    closed, narrow, unknown = ways_between(cluster.reach, cluster.hosts, starts.nodes, between.names)
+    missing += narrow
     if says and mpi is not None and not faults:
-        made = {mpi: start(mpi, cluster, says, between.names, user_dirs)}
-        others = libraries.other_mpis if made[mpi].way_back else ()
+        made = {mpi: start(mpi, cluster, says, between.names, user_dirs, closed)}
+        others = () if closed and made[mpi].why_not else libraries.other_mpis
         able = [one for one in others if all_have(cluster.reach, starts.nodes, one.mpirun)]
-        made |= {one: start(one, cluster, says, between.names, user_dirs) for one in able}
+        made |= {one: start(one, cluster, says, between.names, user_dirs, closed) for one in able}
         starts = replace(starts, made=made)
         missing += starts.refused[:1] if made[mpi].why_not else []
         advice += starts.refused[1:] if made[mpi].why_not else starts.refused
@@ -276,7 +275,9 @@ def _of_nodes(
         advice += [between.sentence] if between.doubtful else []
         advice += filter(None, [unused_ports(cluster, rdma_ports(says))])
         advice += _not_settable(cluster, says, between.names)
-        looked = _preflight(cluster, says, between.names, user_dirs)
+        cores = cluster.node.cores or min(node.cores for node in says)
+        plan = RunPlan(cores, nodes=len(says), interfaces=between.names, here=False)
+        looked = look(plan, user_dirs.data, cluster.reach, starts.nodes, slow=True)
         advice += looked.warnings
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
@@ -318,15 +319,6 @@ def _not_settable(cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequen
     asked = outcome_of_each([node.node for node in says], lambda node: require_right(cluster.reach, node, wanted))
     refused = {node: str(why) for node, why in asked.items() if isinstance(why, RefusedError)}
     return [f"{sentence}; only studies of settings need that" for sentence in said_together(refused)]
-
-
-def _preflight(
-    cluster: Cluster, says: Sequence[NodeSays], interfaces: tuple[str, ...], user_dirs: UserDirs
-) -> Preflight:
-    """Look at what would spoil runs on the nodes."""
-    cores = cluster.node.cores or min(node.cores for node in says)
-    plan = RunPlan(cores, nodes=len(says), interfaces=interfaces, here=False)
-    return look(plan, user_dirs.data, cluster.reach, [node.node for node in says], slow=True)
 
 
 def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> NodeFindings:
