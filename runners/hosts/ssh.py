@@ -226,7 +226,7 @@ class SshRunner(LocalRunner):
             return event, ""
         nodes = running.job.nodes
         shut, narrow, _ = ways_between(self._reach, nodes, nodes, running.job.interfaces)
-        closed = "; ".join(filter(None, (shut, *narrow)))
+        closed = "; ".join(filter(None, ("" if began else shut, *narrow)))
         return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 
