@@ -17,7 +17,7 @@ ENOUGH = 30
 """Repeated runs that tell how often a run is slowed: where n were not, it is less than 3 / n with a probability of 95 %
 (J. A. Hanley and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983)."""
 CAPPED = 0.89
-"""Most that is claimed before: what claims more would be wrong in too many studies (benchmarks/coverage.py)."""
+"""Most that is claimed before: what claims more would be wrong in too many studies (benchmarks/covered.py)."""
 MOST_NAMED = 4
 """Most ranks of a tie that a sentence names."""
 

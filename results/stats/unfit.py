@@ -50,7 +50,7 @@ def drift(runs: Sequence[tuple[float, float]], repeats: Sequence[Array] = ()) ->
 
 
 MOST_NOISE = 0.05
-"""Standard deviation of runs, as a part of 1, above which the confidence is too high (benchmarks/coverage.py)."""
+"""Standard deviation of runs, as a part of 1, above which the confidence is too high (benchmarks/covered.py)."""
 SURELY = 0.1
 """The noise counts as above MOST_NOISE where it has this probability to be."""
 MOVED = 0.02

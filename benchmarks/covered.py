@@ -1,7 +1,7 @@
 """How often `best`, `compare` and `check` are right on machines that are noisy, drift, or have two speeds or occasions.
 
-    python benchmarks/coverage.py
-    python benchmarks/coverage.py --studies 300
+    python benchmarks/covered.py
+    python benchmarks/covered.py --studies 300
 
 A study of `best`: 10 configurations whose true rates differ by 3 % (standard deviation) run once, the best three twice
 more. A long one: 40, and one of them, the reference, again after every tenth. `compare` and `check` get two occasions
