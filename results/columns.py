@@ -201,8 +201,9 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     Args:
         placed: the rank of its configuration; None if it has none or it is not wanted.
     """
-    cells = {name: _cell(value) for name, value in values_of(record, COLUMNS).items()}
-    return cells | (asdict(placed) if placed else {})
+    return {name: _cell(value) for name, value in values_of(record, COLUMNS).items()} | (
+        asdict(placed) if placed else {}
+    )
 
 
 def _cell(value: Any) -> Cell:

@@ -1,13 +1,18 @@
 """Converts figures, texts and times to forms that all databases and text files can store."""
 
 import math
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 
 def finite_figures(figures: Mapping[str, float]) -> dict[str, float]:
-    """Return named figures without those that are infinite or NaN."""
-    return {name: figure for name, figure in figures.items() if math.isfinite(figure)}
+    """Return named figures without what is no finite number, as in a damaged row."""
+    return {
+        name: figure
+        for name, figure in figures.items()
+        if isinstance(figure, float | int) and abs(figure) <= sys.float_info.max
+    }
 
 
 def finite(figure: float | None) -> float | None:

@@ -47,8 +47,8 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Tri
     writer.writerow((*COLUMNS, *more))
     for number, (cells, params) in enumerate(rows, start=1):
         place = placed.get(cells["number"])  # type: ignore[arg-type]  # a trial's number is one
-        standing = cells | (asdict(place) if place else {})
-        writer.writerow([*standing.values(), *(params.get(name) for name in more)])
+        standing = (cells | (asdict(place) if place else {})).values()
+        writer.writerow([*standing, *(params.get(name) for name in more)])
         if number % LINES == 0:
             yield unicode_text(text.getvalue())
             text.seek(0)

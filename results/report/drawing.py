@@ -207,8 +207,7 @@ def draw(figure: Figure | Matrix, axes: Axes, width_inches: float = SIZE_INCHES[
         return _matrix(figure, axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
-    lying = _lying(figure)
-    marks = _bars_lying(figure, axes) if lying else _diagram(figure, axes)
+    marks = _bars_lying(figure, axes) if _lying(figure) else _diagram(figure, axes)
     columns, names = _legend(figure, width_inches, float(rcParams["font.size"]))
     if names:
         wrapped = dict(zip((one.name for one in figure.series if one.x), names, strict=True))

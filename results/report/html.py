@@ -345,8 +345,7 @@ def _shown(mark: DrawnValue, place: Any, height_inches: float) -> list[object]:
 
 def _of_the_page(drawn: str, title: str, number: int) -> str:
     """Keep the SVG element alone, with the page's colours, as wide as the page allows and with names of its own."""
-    start = drawn.index("<svg")
-    body = drawn[start:].replace(INK, "currentColor").replace(GRID, "var(--line)")
+    body = drawn[drawn.index("<svg") :].replace(INK, "currentColor").replace(GRID, "var(--line)")
     body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>f{number}-", body)
     body = re.sub(r" ?font-family: [^;\"]*;", "", body)

@@ -16,8 +16,7 @@ def outcome(record: TrialRecord) -> str:
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.part < 1 and record.state is TrialState.COMPLETE:
-        gflops = prefix_gflops(record) or 0.0
-        return f"{rate_text(gflops):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
+        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"

@@ -199,8 +199,7 @@ def _rich(table: Table, width: int) -> RichTable:
         )
     last = len(table.rows) - 2
     for number, row in enumerate(table.rows):
-        style = "bold" if number in table.bold else ""
-        shown.add_row(*row, style=style, end_section=table.total and number == last)
+        shown.add_row(*row, style="bold" if number in table.bold else "", end_section=table.total and number == last)
     return shown
 
 

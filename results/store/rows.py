@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from hpl.errors import HplError
-from hpl.params import parse_grid
+from hpl.params import Scalar, parse_grid
 
 from ..columns import COLUMNS, HPL_WORDS, TABLE, Cell, record_of, told_words, values_of
 from ..disturbance import Conditions, Disturbance, judge_run
@@ -80,8 +80,9 @@ def _stored(value: object) -> object:
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
     """Read the record from a row, with its outputs if they were read too, and without what is not in the row."""
     with _readable(f"trial {row['number']} of study {row['study']}"):
-        values = {**row, "grid": f"{row.get('P')}x{row.get('Q')}"}
-        values |= {name: object_of(row[name], name) for name in _OBJECTS if name in row}
+        objects = {name: object_of(row[name], name) for name in _OBJECTS if name in row}
+        _require_whole(row, objects)
+        values = {**row, **objects, "grid": f"{row.get('P')}x{row.get('Q')}"}
         values |= {} if output is None else {name: _unpacked(output[stored]) for name, stored in _PRINTED.items()}
         values["hosts"] = () if row["library"] is None else _hosts_of(row["hosts"])
         return record_of(values)
@@ -92,6 +93,7 @@ def row_of(stored: Sequence[Any]) -> Row:
     row = dict(zip(_NAMES, stored, strict=True))
     with _readable(f"trial {row['number']} of study {row['study']}"):
         params = object_of(row["params"], "params")
+        _require_whole(row, {"params": params})
         rates, conditions, why = _judged(*(row[name] for name in _JUDGED))
         cells = row | {
             **({"grid": f"{row['P']}x{row['Q']}"} if row["alignment"] else told_words(params)),
@@ -105,6 +107,18 @@ def row_of(stored: Sequence[Any]) -> Row:
         if row["kind"] == Kind.IMPORTED.value and row["ended_at"] is None:
             cells["started_at"] = None
         return {name: cells.get(name) for name in COLUMNS}, params
+
+
+def _require_whole(row: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make sure that a row with one word of its HPL.dat has all, and that its objects hold plain values.
+
+    Raises:
+        ValueError: it lacks one, or they do not; the sentence names the column.
+    """
+    damaged = [name for name in _HPL_COLUMNS if row.get("alignment") is not None and row[name] is None]
+    damaged += [name for name, found in objects.items() if not all(isinstance(one, Scalar) for one in found.values())]
+    if damaged:
+        raise ValueError(f"its column {damaged[0]} is not whole")
 
 
 def is_undisturbed(row: RowMapping) -> bool:
@@ -128,7 +142,10 @@ def output_row(record: TrialRecord) -> dict[str, Any]:
     return {
         "study": record.study,
         "number": record.number,
-        **{stored: _packed(getattr(record, name)) for name, stored in _PRINTED.items()},
+        **{
+            stored: zlib.compress(getattr(record, name).encode("utf-8", "surrogatepass"))
+            for name, stored in _PRINTED.items()
+        },
     }
 
 
@@ -172,10 +189,6 @@ def _json(text: str, column: str) -> object:
 def json_text(value: object) -> str:
     """Write a value as the JSON of options and facts."""
     return json.dumps(value, allow_nan=False)
-
-
-def _packed(text: str) -> bytes:
-    return zlib.compress(text.encode("utf-8", "surrogatepass"))
 
 
 def _unpacked(blob: bytes) -> str:

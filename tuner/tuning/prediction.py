@@ -111,6 +111,7 @@ class NotedPrediction:
             "part": self.part,
             "called": self.called,
             "gflops": self.gflops,
+            "quiet": self.quiet,
             "textbook_gflops": self.textbook.gflops or None if self.textbook else None,
             "rivals": [asdict(rival) for rival in self.rivals],
             "sentence": self.in_turn,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
 ROUNDS = 2
-"""How often the best of them run there; once more where all runs of one were disturbed."""
+"""How often the best of them run there; once more what was disturbed in one of them."""
 STAY = 2
 """How many run again after the first round, beside the textbook and those that were disturbed."""
 ROUNDED = 1.2
@@ -93,8 +93,12 @@ class _Runner:
 
     @property
     def quiet(self) -> bool:
-        """Whether one of these is not known to be disturbed."""
-        return any(_rate(run) and run.disturbed is None for run in self.in_turn)
+        """Whether the run whose rate counts is not known to be disturbed."""
+        return any(
+            run.disturbed is None and (run.undisturbed or _rate(run) >= self.gflops)
+            for run in self.in_turn
+            if _rate(run)
+        )
 
 
 def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float) -> float:

@@ -148,11 +148,14 @@ DAMAGE = {
     "started_at": "yesterday",
     "kind": "dream",
     "BCAST": "pigeon",
+    "NBMIN": None,
+    "params  ": '{"N": [1]}',
+    "measurements": '{"clock_mhz": null}',
 }
 
 
 @pytest.mark.parametrize(("column", "text"), DAMAGE.items())
-def test_a_damaged_trial_is_named_and_the_others_stay_readable(tmp_path: Path, column: str, text: str) -> None:
+def test_a_damaged_trial_is_named_and_the_others_stay_readable(tmp_path: Path, column: str, text: str | None) -> None:
     path = tmp_path / "hpltune.db"
     with Store.open(path) as store:
         store.create_study(a_study())
