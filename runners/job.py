@@ -111,8 +111,7 @@ class Job:
     @property
     def line(self) -> tuple[str, ...]:
         """The command of each rank."""
-        inside = () if self.container is None else self.container.words(self.rank_directory)
-        return (*self.before, *inside, *self.program)
+        return (*self.before, *(self.container.words(self.rank_directory) if self.container else ()), *self.program)
 
     @property
     def launcher_options(self) -> tuple[str, ...]:

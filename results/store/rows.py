@@ -109,7 +109,7 @@ def row_of(stored: Sequence[Any]) -> Row:
         return {name: cells.get(name) for name in COLUMNS}, params
 
 
-def _require_whole(row: Mapping[str, Any], objects: Mapping[str, Mapping[str, Any]]) -> None:
+def _require_whole(row: Mapping[str, Any] | RowMapping, objects: Mapping[str, Mapping[str, Any]]) -> None:
     """Make sure that a row with one word of its HPL.dat has all, and that its objects hold plain values.
 
     Raises:

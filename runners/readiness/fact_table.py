@@ -350,10 +350,10 @@ _SYSTEM: tuple[NodeFact, ...] = (
     ),
     NodeFact(
         "work_mb_s", "rate at which files are written below the work folder, MB/s",
-        'probe=$work/.hpltune-rate-$$; trap \'rm -f "$probe"\' EXIT; trap exit HUP INT TERM; : >"$probe" || exit; '
-        'timeout -s INT -k 1 2 dd if=/dev/zero of="$probe" bs=256k count=32 oflag=dsync 2>&1 | '
-        "sed -n 's/^\\([0-9]*\\) bytes.* copied, \\([0-9.e-]*\\) s.*/\\1 \\2/p' | "
-        "awk '{rate = $1 / ($2 + 1e-6) / 1e6} END {printf \"%.1f\\n\", rate}'",
+        'probe=$(mktemp "$work/.hpltune-rate-XXXXXX") || exit; trap \'rm -f "$probe"\' EXIT; trap exit HUP INT TERM; '
+        '{ timeout -s INT -k 1 2 dd if=/dev/zero of="$probe" bs=256k count=32 oflag=dsync; echo "code $?"; } 2>&1 | '
+        "sed -n 's/^code 137$/0 1/p; s/^\\([0-9]*\\) bytes.* copied, \\([0-9.e-]*\\) s.*/\\1 \\2/p' | "
+        "awk '{printf \"%.1f\\n\", $1 / ($2 + 1e-6) / 1e6}'",
         "dd if=/dev/zero of=FOLDER/x bs=256k count=32 oflag=dsync", OfTheMoment(),
     ),
     NodeFact(

@@ -258,7 +258,7 @@ def ways_between(
         **{address: f"node {one} ({address})" for one, address in addresses.items()},
     }
     found: dict[tuple[str, ...], list[str]] = {}
-    for part in range(parts := -(-len(hosts) // AT_ONCE)):
+    for part in range(parts := -(-max(len(addresses), 1) // AT_ONCE)):
         some = dict([*addresses.items()][part::parts])
         for first, there, *what in _looks(reach, some, own, [addresses.get(one, one) for one in hosts[part::parts]]):
             way = first if what == ["cut"] else f"{names[first]} to {names.get(there, 'a node')}"
@@ -323,7 +323,9 @@ def _looks(
     for node, lines in said.items():
         for line in lines:
             match line:
-                case ["narrow" | "unknown" as verdict, there, mtu, name] if mtu.isdecimal() and _NIC.fullmatch(name):
+                case ["narrow" | "unknown" as verdict, there, mtu, name] if (
+                    len(mtu) < 7 and mtu.isdecimal() and _NIC.fullmatch(name)
+                ):
                     yield node, there, verdict, mtu, name
 
 

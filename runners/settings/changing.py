@@ -192,7 +192,7 @@ class NodeChanger:
         try:
             told = change(self.reach, host, commands, undo, later, limit_s)
         except UnreachableError as error:
-            return self._cut_off(host, changes, error, later)
+            return self._cut_off(host, changes, error, timer)
         for each, said in zip(changes, told, strict=False):
             if not said.taken:
                 where = place(host, each.interface, each.setting, each.after)
@@ -224,7 +224,8 @@ class NodeChanger:
         Raises:
             UnreachableError: the node itself is to blame.
         """
-        wait_s = timer.after_s + COME_BACK_S
+        links_s = self.patience.link_s * (1 + len({each.interface for each in changes}))
+        wait_s = timer.after_s + links_s + APPLY_S * len(changes) + COME_BACK_S
         self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
         self._require_alive(host, _named(changes), wait_s)
         return RefusedError(

@@ -353,8 +353,8 @@ def with_node_kernels(
     """
     if inventory.nodes is None or not inventory.node_names or not inventory.blas:
         return inventory, ()
-    timer = KernelTimer(inventory.nodes.cluster.reach, inventory.blas, search, on_probe)
-    found = timer.of_nodes(inventory.node_names)
+    reach = inventory.nodes.cluster.reach
+    found = KernelTimer(reach, inventory.blas, search, on_probe).of_nodes(inventory.node_names)
     told, busy = [*found.failures, mixed_sentence(found)], busy_sentence_of(found)
     notices = [Notice(f"{sentence}.") for sentence in told if sentence]
     notices += [Notice(f"{busy}.", caution=True)] if busy else []

@@ -158,10 +158,15 @@ def busy_nodes(look: Look | None) -> Mapping[str, OthersLoad]:
     return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
 
 
-def crowded(site: Inventory) -> str:
-    """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows."""
+def crowded(site: Inventory, nodes: Sequence[str]) -> str:
+    """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows.
+
+    Args:
+        nodes: those that count; none is this machine.
+    """
     seen = busy_nodes(look_at(site)).items()
-    return told(busy) if (busy := {node: load for node, load in seen if load.busy >= HALF_A_CORE}) else ""
+    busy = {node: load for node, load in seen if load.busy >= HALF_A_CORE and node in (nodes or [HERE])}
+    return told(busy) if busy else ""
 
 
 def told(busy: Mapping[str, OthersLoad]) -> str:

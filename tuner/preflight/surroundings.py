@@ -41,7 +41,7 @@ def disk(view: NodeView) -> Iterator[Symptom]:
 
 def disk_rate(view: NodeView) -> Iterator[Symptom]:
     """Yield that files of the runs are written slowly."""
-    if (mb_s := view.limit("work_mb_s")) < LEAST_MB_S:
+    if (mb_s := view.limit("work_mb_s")) < LEAST_MB_S / view.plan.nodes:  # they may share it, and write at once
         yield warns(f"files in the folder of the runs are written at {mb_s:.1f} MB/s")
 
 

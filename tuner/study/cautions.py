@@ -13,6 +13,7 @@ from results.stats.ranking import is_full_run
 from results.store.store import Store
 
 from ..events import CAUTION, OTHERS, Event, Listener, Notice, TrialEnded
+from ..trial.workbench import Workbench
 from ..words import listed
 from .machine_changes import change_sentences
 from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
@@ -25,8 +26,8 @@ MOST_TOLD = 500
 """Letters of its sentence that are shown."""
 RECOUNTED = 0.1
 """Once one was disturbed, runs are counted anew after each that makes them more by this part, and at the end."""
-LOST = "nodes_lost"
-"""The fact that names the nodes that a study went on without, the first first."""
+LOST, LEFT = "nodes_lost", "nodes_left"
+"""The facts that name the nodes that a study went on without, the first first, and how many ran each trial then."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -107,8 +108,7 @@ def note_short(store: Store, study: str) -> list[str]:
     short = next(filter(is_too_short, store.records(study)), None)
     if short is None:
         return []
-    told_at = datetime.now(UTC).isoformat(timespec="microseconds")
-    store.note_host(study, {FACT + short_sentence(short): told_at})
+    store.note_host(study, {FACT + short_sentence(short): datetime.now(UTC).isoformat(timespec="microseconds")})
     return [f"{CAUTION}{short_sentence(short)}."]
 
 
@@ -126,23 +126,25 @@ def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
     return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
-def note_lost(store: Store, study: str, lost: Sequence[str], there: Sequence[str]) -> None:
+def note_lost(store: Store, study: str, lost: Sequence[str], there: Workbench) -> None:
     """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
     before = store.study(study).host.get(LOST)
-    away = [name for name in (*(before if isinstance(before, list) else ()), *lost) if name not in there]
+    away = [
+        name
+        for name in (*(before if isinstance(before, list) else ()), *lost)
+        if name not in (there.whole or there.site).node_names
+    ]
     if away or before:
-        store.note_host(study, {LOST: away})
+        store.note_host(study, {LOST: away, LEFT: len(there.site.node_names)})
 
 
 def fewer_nodes(study: Study) -> list[str]:
     """The sentence on how many of its nodes a study went on, without its full stop; none where none was lost."""
-    lost, count = study.host.get(LOST), study.host.get("nodes")
-    if not isinstance(lost, list) or not isinstance(count, int) or not 0 < len(lost) < count:
+    lost, count, left = (study.host.get(name) for name in (LOST, "nodes", LEFT))
+    if not (lost and isinstance(lost, list) and isinstance(count, int) and isinstance(left, int) and 0 < left < count):
         return []
     names = listed([*map(str, lost)])[:MOST_TOLD]
-    return [
-        f"the rates are on {count - len(lost)} of {count} nodes: {names} {'was' if len(lost) == 1 else 'were'} lost"
-    ]
+    return [f"the rates are on {left} of {count} nodes: {names} {'was' if len(lost) == 1 else 'were'} lost"]
 
 
 def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:

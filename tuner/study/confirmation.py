@@ -80,8 +80,8 @@ class Confirmation:
 
     def runs_due(self, repeats: int) -> int:
         """How many runs would confirm the finalists that there are now."""
-        finalists = self.session.objective.finalists(rank(self.session.records(RANKED)), FINALISTS)
-        return len(self._due(finalists, repeats))
+        ranking = rank(self.session.records(RANKED))
+        return len(self._due(self.session.objective.finalists(ranking, FINALISTS), repeats))
 
     def _due(self, finalists: Sequence[Ranked], repeats: int) -> list[tuple[Point, int]]:
         """The points to run again in their order, each with how often it ran before."""

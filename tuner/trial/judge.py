@@ -83,8 +83,7 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     )
     verdict = Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
     if len(plan.runs) == 1 and plan.program.workload.is_hpl:
-        terms = plan.program.terms
-        asked = {name: value for name, value in plan.runs[0].words().items() if not terms.lacks(name)}
+        asked = {name: value for name, value in plan.runs[0].words().items() if not plan.program.terms.lacks(name)}
         if other := unlike_asked(stdout, asked):
             verdict = verdict.doubted([f"{NOT_ASKED}: the head of its output says {other}"], Invalidity.RUNTIME)
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))

@@ -163,7 +163,7 @@ class Launching:
         evaluator: what runs plans here.
         book: where trials are recorded.
         stop: after a request nothing is repeated.
-        out_of_time: whether the budget is spent, after which nothing is repeated either.
+        out_of_time: whether the budget lacks so many seconds, so that nothing that takes them is repeated either.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -174,7 +174,7 @@ class Launching:
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
-    out_of_time: Callable[[], bool] = lambda: False
+    out_of_time: Callable[[float], bool] = lambda _needed_s: False
 
     def measure(self, asked: Trials, limits: LaunchLimits) -> LaunchOutcome:
         """Begin trials and launch them together, if one HPL.dat holds them, else the first.
@@ -243,7 +243,9 @@ class Launching:
         repeated = Counter[Mishap]()
         done = once(repeated, {})
         while (
-            done.event and repeated[done.event] < done.event.repeats and not (self.stop.requested or self.out_of_time())
+            done.event
+            and repeated[done.event] < done.event.repeats
+            and not (self.stop.requested or self.out_of_time(0.0))
         ):
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
@@ -309,7 +311,9 @@ class Launching:
         if isinstance(result, Failure):
             records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
         else:
-            if (event := result.event) and not event.lasting and repeated[event] >= event.repeats:
+            event = result.event
+            late = event is Mishap.BUSY and self.out_of_time(limits.limit_s)  # it took all of that already
+            if event and not event.lasting and (late or repeated[event] >= event.repeats):
                 result = replace(result, event=None)
             records, outcome = self._ended(list(together.values()), plan, result)
         ended = {place: self.book.commit(record) for place, record in zip(together, records, strict=False)}

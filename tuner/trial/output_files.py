@@ -108,13 +108,9 @@ def _unpacked(content: bytes, packer: str, at_most: int) -> bytes:
 
 
 def _unpacker(packer: str) -> "zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor":
-    return (
-        zlib.decompressobj(16 + zlib.MAX_WBITS)
-        if packer == "gzip"
-        else bz2.BZ2Decompressor()
-        if packer == "bzip2"
-        else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
-    )
+    if packer == "gzip":
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    return bz2.BZ2Decompressor() if packer == "bzip2" else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
 
 
 def imported_record(

@@ -327,5 +327,4 @@ def label(plan: TrialPlan, varied: str = "") -> str:
     more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
     mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
     size = "" if plan.program.terms.lacks("N") else f" {run.P}x{run.Q} N={run.N} NB={run.NB}"
-    words = f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads}{size} {varied}"
-    return f"{words.rstrip()}{more}"
+    return f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads}{size} {varied}".rstrip() + more

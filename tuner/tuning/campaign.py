@@ -108,7 +108,7 @@ def tune(
         number=next_session(earlier),
     ).open()
     opened.ledger.count(earlier)
-    note_lost(context.store, name, (), (workbench.whole or workbench.site).node_names)
+    note_lost(context.store, name, (), workbench)
     quiet = quiet_wait(options, workbench, context)
     quiet.before("the first run")
     unavailable = UnavailableParts(context, name)
@@ -371,8 +371,8 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
             f"{lost}: {resume_command(session.study, session.context.store)} goes on once it is repaired"
         ) from lost
     workbench = workbench.without(lost.nodes)
+    note_lost(session.context.store, session.study, lost.nodes, workbench)
     left = (workbench.whole or workbench.site).node_names
-    note_lost(session.context.store, session.study, lost.nodes, left)
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
     require_settings(session.space.parameters, workbench.site)
     return workbench

@@ -22,7 +22,7 @@ NODES = {"nodes": 2, "physical_cores": 2, "memory_total_bytes": 2**37, "cpu_mode
 STUDIES: dict[str, dict[str, Any]] = {
     "plain": {},
     "disturbed": {},
-    "cluster": {"host": {**NODES, "nodes_lost": ["n2"]}, "rpeak_gflops": 3200.0, "space_name": "host"},
+    "cluster": {"host": {**NODES, "nodes_lost": ["n2"], "nodes_left": 1}, "rpeak_gflops": 3200.0, "space_name": "host"},
     "simulated": {"host": NODES, "versions": SIMULATED, "rpeak_gflops": 3200.0},
     "imported": {"engine": IMPORT, "options": {}, "space_name": "", "space_text": ""},
     "failures": {},

@@ -160,7 +160,7 @@ def test_nodes_without_the_mpi_of_this_host_are_one_sentence(
         (("--groups", "2", "--cluster", "slurm.toml"), "slurm.toml is of Slurm, through which no groups run yet"),
         (("--groups", "2", "--facts", "--cluster", "lab.toml"), "--facts measures nothing"),
         (("--benchmark", "groups", "--cluster", "lab.toml"), "say how many nodes are in a group with --groups NODES"),
-        (("--seed", "2", "--cluster", "lab.toml"), "--seed is for virtual clusters"),
+        (("--seed", "2", "--cluster", "lab.toml"), "--seed draws groups of nodes: add --groups"),
     ],
 )
 def test_groups_that_cannot_be_made_are_one_sentence(

@@ -146,7 +146,7 @@ def repeated(
         listener=events.append,
         stop=stop or StopRequest(),
         clock=clock or RealClock(),
-        out_of_time=out_of_time,
+        out_of_time=lambda _needed_s: out_of_time(),
     )
     done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
     assert evaluator.outcomes == []

@@ -190,7 +190,7 @@ class LaunchWorker:
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.session.meter.clock,
-            out_of_time=lambda: self.session.meter.out_of_time(0.0) is not None,
+            out_of_time=lambda needed_s: self.session.meter.out_of_time(needed_s) is not None,
         )
 
     def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:

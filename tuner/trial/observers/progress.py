@@ -51,6 +51,5 @@ class ProgressObserver(LaunchObserver):
         while self._running < min(place, len(numbers) - 1):
             self._running += 1
             number, before = numbers[self._running], numbers[self._running - 1]
-            text = self.launch.labels[number]
-            self.launch.listener(TrialStarted(number, text, self.launch.expected_s, after=before))
+            self.launch.listener(TrialStarted(number, self.launch.labels[number], self.launch.expected_s, after=before))
             self._began_s = self.launch.clock.now_s()

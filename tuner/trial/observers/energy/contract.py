@@ -45,8 +45,7 @@ class PowerPart:
 
     def __str__(self) -> str:
         """Its name with the node, as a sentence has it."""
-        host = "" if self.host in {HERE, WHOLE} else self.host
-        return " ".join(filter(None, (host, self.name)))
+        return self.name if self.host in {HERE, WHOLE} else f"{self.host} {self.name}"
 
 
 @dataclass(frozen=True)
