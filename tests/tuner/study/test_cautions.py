@@ -10,10 +10,11 @@ from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 from results.record import SIMULATOR, Kind
 from results.store.store import Store
 from tuner.events import OTHERS, Event, Notice, TrialEnded
-from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
+from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, fewer_nodes, small_caution, told_cautions
 from tuner.study.machine_changes import MachineChanges, moved_during_search
 from tuner.study.shootout import SMALL_N_TOLD
 
+LOST_OF_FOUR = {"nodes": 4, "nodes_lost": ["n2"]}
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
 
 
@@ -158,3 +159,10 @@ def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> Non
     assert small_caution(told, 1856) is None
     assert small_caution(told, 1000) is None
     assert small_caution(a_study(), 1856) is None
+
+
+def test_lost_nodes_are_told_where_a_trial_has_fewer_of_them_and_not_where_a_spare_one_took_the_place() -> None:
+    assert fewer_nodes(a_study(host={**LOST_OF_FOUR, "nodes_left": 3})) == [
+        "the rates are on 3 of 4 nodes: n2 was lost"
+    ]
+    assert fewer_nodes(a_study(host={**LOST_OF_FOUR, "nodes_left": 4})) == []

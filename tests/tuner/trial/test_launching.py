@@ -135,7 +135,7 @@ def repeated(
     *outcomes: dict[str, Any],
     stop: StopRequest | None = None,
     clock: Clock | None = None,
-    out_of_time: Callable[[], bool] = lambda: False,
+    out_of_time: Callable[[float], bool] = lambda _needed_s: False,
 ) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
@@ -146,7 +146,7 @@ def repeated(
         listener=events.append,
         stop=stop or StopRequest(),
         clock=clock or RealClock(),
-        out_of_time=lambda _needed_s: out_of_time(),
+        out_of_time=out_of_time,
     )
     done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
     assert evaluator.outcomes == []
@@ -166,6 +166,15 @@ def test_a_disturbed_launch_is_repeated_once_and_then_does_not_count(slurm: Inve
     assert [record.state for record in records] == [TrialState.CANCELLED, TrialState.FAILED]
     assert done.records[0] == records[1]
     assert (done.event, said) == (None, ["node h2: eth0: net.tso is on: the run is repeated."])
+
+
+def test_what_took_its_whole_limit_beside_others_is_repeated_once_where_the_budget_has_room_for_that(
+    slurm: Inventory,
+) -> None:
+    busy = {"event": Mishap.BUSY}
+    assert len(repeated(slurm, busy, busy)[1]) == 2
+    done, records, _ = repeated(slurm, busy, out_of_time=lambda needed_s: needed_s >= LIMITS.limit_s)
+    assert (done.event, [record.state for record in records]) == (None, [TrialState.FAILED])
 
 
 def test_a_launch_whose_results_all_count_is_not_repeated_for_what_came_after_them(slurm: Inventory) -> None:
@@ -209,5 +218,6 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
 
 def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
     taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
-    done, records, said = repeated(slurm, taken, taken, out_of_time=iter([False, True]).__next__)
+    spent = iter([False, True])
+    done, records, said = repeated(slurm, taken, taken, out_of_time=lambda _needed_s: next(spent))
     assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)
