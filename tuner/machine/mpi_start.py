@@ -66,7 +66,7 @@ class _Without:
 
     def command(self, job: Job) -> list[str]:
         """Return the launcher's own command line, behind `env`."""
-        return ["/usr/bin/env", *(f"--unset={name}" for name in self.names), *self.launcher.command(job)]
+        return ["/usr/bin/env", *(f"-u{name}" for name in self.names), *self.launcher.command(job)]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Return what the launcher explains."""

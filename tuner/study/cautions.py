@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
@@ -13,10 +14,12 @@ from results.stats.ranking import is_full_run
 from results.store.store import Store
 
 from ..events import CAUTION, OTHERS, Event, Listener, Notice, TrialEnded
-from ..trial.workbench import Workbench
 from ..words import listed
 from .machine_changes import change_sentences
 from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
+
+if TYPE_CHECKING:
+    from ..trial.workbench import Workbench
 
 FACT = "caution "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
@@ -126,7 +129,7 @@ def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
     return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
-def note_lost(store: Store, study: str, lost: Sequence[str], there: Workbench) -> None:
+def note_lost(store: Store, study: str, lost: Sequence[str], there: "Workbench") -> None:
     """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
     before = store.study(study).host.get(LOST)
     away = [

@@ -140,8 +140,7 @@ class Objective:
                 raise UsageError(f"⟦{option}⟧ {asked} needs {need} of the machine: {where}", field=option)
         power = LearnedPower(host_count(study.host, "physical_cores"))
         other = Objective(against, machine, power=power) if against else None
-        moved = moved_during_search(study.host)
-        return Objective(name, machine, other, noise_at_first(study.host), moved, power)
+        return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host), power)
 
     @property
     def by_measured_power(self) -> bool:
