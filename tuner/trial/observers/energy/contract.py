@@ -45,7 +45,7 @@ class PowerPart:
 
     def __str__(self) -> str:
         """Its name with the node, as a sentence has it."""
-        return self.name if self.host in {HERE, WHOLE} else f"{self.host} {self.name}"
+        return f"{'' if self.host in {HERE, WHOLE} else self.host} {self.name}".strip()
 
 
 @dataclass(frozen=True)
