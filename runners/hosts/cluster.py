@@ -208,8 +208,7 @@ class Cluster(Part):
         seen: dict[str, str] = {}
         for host in self.hosts:
             if host.lower() in seen:
-                names = dict.fromkeys((seen[host.lower()], host))
-                raise ValueError(f"hosts names a node twice: {' and '.join(names)}")
+                raise ValueError(f"hosts names a node twice: {' and '.join(dict.fromkeys((seen[host.lower()], host)))}")
             seen[host.lower()] = host
         return self
 

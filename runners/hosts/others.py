@@ -80,12 +80,12 @@ def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | Non
     before, after = _look(first), _look(second)
     if before is None or after is None or after.all_ticks <= before.all_ticks:
         return None
-    took, others = Counter[str](), Counter[str]()
+    ours, others = Counter[str](), Counter[str]()
     for pid, (ticks, name) in after.processes.items():
-        counted = took if pid in own else others
+        counted = ours if pid in own else others
         counted[name] += max(0, ticks - before.processes.get(pid, (0, name))[0])
     lasted = (after.all_ticks - before.all_ticks) / after.cores
-    busy = max(0, after.busy_ticks - before.busy_ticks - took.total()) / lasted
+    busy = max(0, after.busy_ticks - before.busy_ticks - ours.total()) / lasted
     most = tuple(name for name, ticks in others.most_common(MOST_PROGRAMS) if ticks > 0.01 * lasted)
     return OthersLoad(after.cores, min(busy, after.cores), most)
 

@@ -294,7 +294,10 @@ def ways_between(
 def _looks(
     reach: Transport, nodes: Mapping[str, str], own: Sequence[str], hosts: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
-    """Look at all ways at once, and tell of each that is not as it should be: from which node to which address, what.
+    """Look at all ways at once, and yield those that are not as they should be: from which node, to which address, why.
+
+    Why is "cut" (the node cannot connect to this host), "shut" (it cannot connect to the other node), "mute" (nobody
+    knows), or "narrow" or "unknown" (of large packets) with the MTU and the interface.
 
     Args:
         nodes: each with its address; the first is the neighbour of the last.

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from ..errors import RefusedError, RunnerError, UnreachableError
@@ -87,10 +87,8 @@ class PathTest:
     @property
     def command(self) -> Command:
         """Return the command that pings until an answer comes or the time is over."""
-        return (
-            *("sh", "-c", _PING, "path-test", self.source),
-            *(str(max(0, self.mtu - HEADERS)), self.target, f"{self.timeout_s:.0f}"),
-        )
+        size = str(max(0, self.mtu - HEADERS))
+        return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
 
     def sentence(self, host: str, told: Told) -> str:
         """Return the sentence why the test failed."""
@@ -135,14 +133,16 @@ class NodeChanger:
             UnreachableError: a node does not answer, or was started anew meanwhile.
             RunnerError: a conversation with a node broke off.
         """
-        timers = {
-            host: Timer(host, uuid.uuid4().hex, self.patience.grace_s * ceil(len(changes) / AT_ONCE))
-            for host in changes
+        tests, grace_s = self._tests(changes), self.patience.grace_s * ceil(len(changes) / AT_ONCE)
+        limits_s = {
+            host: self.patience.link_s * (1 + len(tests.get(host, ()))) + APPLY_S * len(own)
+            for host, own in changes.items()
         }
+        timers = {host: Timer(host, uuid.uuid4().hex, grace_s + limit_s) for host, limit_s in limits_s.items()}
         try:
-            tests = self._tests(changes)
             refused = for_each(
-                tuple(changes), lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
+                tuple(changes),
+                lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host], limits_s[host]),
             )
             if refusal := next(filter(None, refused.values()), None):
                 named = _named(next(iter(changes.values())))
@@ -181,16 +181,14 @@ class NodeChanger:
         return tests
 
     def _change(
-        self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
+        self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer, limit_s: float
     ) -> RefusedError | None:
         root, known = self.nodes[host].root, host_settings()
         commands = [writing(known[each.setting], each.interface, each.after, root=root) for each in changes]
         undo = [writing(known[each.setting], each.interface, each.original, root=root) for each in changes]
         commands += [test.command for test in tests]
-        limit_s = self.patience.link_s * (1 + len(tests)) + APPLY_S * len(changes)
-        later = replace(timer, after_s=timer.after_s + limit_s)
         try:
-            told = change(self.reach, host, commands, undo, later, limit_s)
+            told = change(self.reach, host, commands, undo, timer, limit_s)
         except UnreachableError as error:
             return self._cut_off(host, changes, error, timer)
         for each, said in zip(changes, told, strict=False):
@@ -224,8 +222,7 @@ class NodeChanger:
         Raises:
             UnreachableError: the node itself is to blame.
         """
-        links_s = self.patience.link_s * (1 + len({each.interface for each in changes}))
-        wait_s = timer.after_s + links_s + APPLY_S * len(changes) + COME_BACK_S
+        wait_s = timer.after_s + COME_BACK_S
         self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
         self._require_alive(host, _named(changes), wait_s)
         return RefusedError(
@@ -243,12 +240,15 @@ class NodeChanger:
             UnreachableError: it does not, or was.
         """
         until_s = time.monotonic() + wait_s
-        ask = lambda node: converse(self.reach, node, [IDENTITY], timeout_s=CONFIRM_S)  # noqa: E731
-        while isinstance(heard := outcome_of_each((host,), ask)[host], RunnerError):
-            if time.monotonic() > until_s:
-                raise UnreachableError(f"node {host}: it does not answer since {changed} was set", host) from heard
-            time.sleep(1.0)
-        if identity_in(heard[0].printed)[1] not in ("", self.nodes[host].boot):
+        while True:
+            try:
+                (told,) = converse(self.reach, host, [IDENTITY], timeout_s=CONFIRM_S)
+                break
+            except RunnerError as error:
+                if time.monotonic() > until_s:
+                    raise UnreachableError(f"node {host}: it does not answer since {changed} was set", host) from error
+                time.sleep(1.0)
+        if identity_in(told.printed)[1] not in ("", self.nodes[host].boot):
             raise UnreachableError(f"node {host}: it was started anew while {changed} was set", host)
 
 

@@ -55,7 +55,7 @@ class NodesAsk(Ask):
         ),
     ] = None
     wait_for_quiet: QuietTime = USUAL_QUIET
-    seed: Annotated[int, AskField("Draws the shuffled groups.", least=0, most=LARGEST_SEED, here=True)] = 0
+    seed: Annotated[int, AskField("Seed of the shuffled groups.", least=0, most=LARGEST_SEED, here=True)] = 0
     groups: Annotated[
         int | None,
         AskField("Run HPL on groups of so many nodes.", metavar="NODES", least=2, most=MOST_NODES, here=True),

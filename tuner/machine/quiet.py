@@ -29,6 +29,7 @@ PAUSE_S = 2.0
 STEP_S = 0.2
 """Seconds after which a request to stop is heard."""
 HALF_A_CORE = 0.5
+"""CPUs that others take, from which on a rank may have half of its core."""
 MOST_NAMED = 3
 """Busy nodes that a sentence names."""
 Look = Callable[[], Mapping[str, OthersLoad]]

@@ -109,7 +109,7 @@ CHECKS: tuple[SpoilerCheck, ...] = (
     ),
     SpoilerCheck(
         "disk_rate", "rate of the disk of the runs", ("work_mb_s",), disk_rate,
-        "8 MB, written in pieces that must arrive, take longer than 1 MB/s; after 2 s they are given up.",
+        "All nodes together write 8 MB each at less than 1 MB/s; each stops writing after 2 s.",
         "let HPLTUNE_DATA and HPLTUNE_CACHE name a faster disk, or mend the mount",
         slow=True,
     ),

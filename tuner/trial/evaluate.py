@@ -233,8 +233,8 @@ class Evaluator:
         disturbed = ""
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
-        alone = status.state is JobState.TIMEOUT and len(plan.runs) == 1 and not (status.event or disturbed)
-        if alone and (others := crowded(self.site, job.nodes)):
+        ran_out = status.state is JobState.TIMEOUT and len(plan.runs) == 1 and not (status.event or disturbed)
+        if ran_out and (others := crowded(self.site, job.nodes)):
             status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)

@@ -4,6 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Generic, ParamSpec, Protocol, TypeVar
 
@@ -208,13 +209,8 @@ class Launching:
         Raises:
             TunerError, results.errors.ResultsError: as `measure`.
         """
-        return self._until_it_counts(
-            lambda repeated, left: (
-                self._again(trials, plan, limits, left, repeated)
-                if repeated
-                else self._launch(trials, plan, limits, repeated)
-            )
-        )
+        first = self._launch(trials, plan, limits, Counter())
+        return self._until_it_counts(first, partial(self._again, trials, plan, limits))
 
     def launch_program(
         self, program: ReadyProgram, arguments: Sequence[str], plan: TrialPlan, directory: Path, limit_s: float
@@ -227,21 +223,24 @@ class Launching:
         """
         ended: list[JobStatus] = []
 
-        def once(_repeated: Mapping[Mishap, int], _left: Trials) -> LaunchOutcome:
+        def once(*_before: object) -> LaunchOutcome:
             ended.append(self.evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop))
             return LaunchOutcome({}, event=ended[-1].event, why=ended[-1].message, lost_nodes=ended[-1].lost_nodes)
 
-        self._until_it_counts(once).require_nodes()
+        self._until_it_counts(once(), once).require_nodes()
         return ended[-1]
 
-    def _until_it_counts(self, once: Callable[[Mapping[Mishap, int], Trials], LaunchOutcome]) -> LaunchOutcome:
-        """Do what launches, again as often as `Mishap` says; the only place that decides that.
+    def _until_it_counts(
+        self, done: LaunchOutcome, again: Callable[[Trials, Mapping[Mishap, int]], LaunchOutcome]
+    ) -> LaunchOutcome:
+        """Repeat a launch as often as `Mishap` says; the only place that decides that.
 
         Args:
-            once: is told how often it was repeated, and for what, and which trials the launch before did not come to.
+            done: what came of the first launch.
+            again: launches once more; it gets the trials that the launch before did not come to, and how often it was
+                repeated, and for what.
         """
         repeated = Counter[Mishap]()
-        done = once(repeated, {})
         while (
             done.event
             and repeated[done.event] < done.event.repeats
@@ -250,7 +249,7 @@ class Launching:
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1
-            done = once(repeated, done.left)
+            done = again(done.left, repeated)
         return done
 
     def _again(

@@ -30,7 +30,7 @@ class Rival:
         gflops: the median of its runs in turn; 0 where none counts.
         faster: the probability that it is faster than the other at the whole memory; None where that is not known.
         once: it ran in the first round alone, as it was slower there than others.
-        quiet: not all of its runs in turn were disturbed; else it does at least what they gave.
+        quiet: its rate is of no run that is known to be disturbed; else it gives that rate at least.
     """
 
     trial: int
@@ -125,7 +125,7 @@ class NotedPrediction:
 
 
 def _gave(side: Rival | NotedPrediction) -> str:
-    """What one of those in turn gave, in words; where all its runs were disturbed, that is the least."""
+    """The rate of one of those in turn, in words; that of a disturbed run is the least that it gives."""
     return f"{'at least ' * (not side.quiet)}{four_digits(side.gflops)}" if side.gflops else "no result"
 
 
