@@ -34,7 +34,7 @@ from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
 from ..trial.ladder import PREFIX_PARTS, ladder
 from ..trial.plan import parse_layout
 from ..units import duration
-from .pilot import pilot, target_s
+from .pilot import on_nodes, pilot, target_s
 from .whole_memory import SMALLER_COST
 
 FIRST_RUNS = 2
@@ -167,7 +167,8 @@ def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize
         return StudySize(session, RunTimeEstimate())
     run_s = run.cost_s
     if not terms.lacks("N"):
-        run_s = launch_s([Sample(int(run.params["N"]), run.time_s, run.cost_s)], session.space.largest_n)
+        took = Sample(int(run.params["N"]), run.time_s, run.cost_s)
+        run_s = launch_s([on_nodes(took, run, worker.evaluator.site.node_count)], session.space.largest_n)
     if not any(record.kind in SEARCHED for record in session.records()):
         _check_budget(session, run_s, options, None)
     _check_allocation(session, run_s, worker.evaluator.site)
