@@ -315,7 +315,7 @@ class Campaign:
                 study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
             )
         if self.quiet and self.options.confirm:
-            self.quiet.before("the best are measured again")
+            self.quiet.before("the best are measured again", session.meter.remaining_s())
         confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
         tell_changes(session)
         _note_unmeasured(session)
