@@ -86,7 +86,7 @@ class Machine:
         blas: libraries by name, best guess first.
         nodes: the number of nodes, each with an equal part of the cores.
         mpis: MPI libraries by name, the preferred one first.
-        N: order of the matrix from the budget, or None if it is not chosen.
+        N: order of the matrix from the budget; None while nobody has chosen it: then no rule that reads it judges.
         more_cores: advice for a layout that needs more cores than there are.
         terms: what the program takes of a configuration.
         offer: what the hosts offer of settings; None if nobody knows.

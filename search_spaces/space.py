@@ -126,7 +126,7 @@ class SearchSpace:
                     f"{parameter.name} depends on {parameter.by}, which the space does not have: "
                     f"add {parameter.by} to [parameters]"
                 )
-        self._completion = Completion(name, machine)
+        self._completion = Completion(machine)
         self._orders = KnownOrders(machine)
         blocks = components(self.parameters, self.restrictions)
         self._dropping: set[str] = set()
@@ -179,8 +179,10 @@ class SearchSpace:
     def complete(self, params: Point) -> dict[str, Scalar]:
         """Complete a point with every parameter that HPL and its launch need: defaults, and N from `memory_fraction`.
 
+        There is no N while nobody has chosen the one that the space leaves to the budget.
+
         Raises:
-            SpaceError: N is not given and cannot be derived.
+            SpaceError: no N fits into the part of the memory.
         """
         return self._completion.complete(params)
 
@@ -207,7 +209,8 @@ class SearchSpace:
         for name in params:
             if name in self.parameters:
                 continue
-            if params[name] != self._completion.default(name, params):
+            others = {other: value for other, value in params.items() if other != name}
+            if params[name] != self.complete(others).get(name):
                 known = ", ".join(self.parameters)
                 return f"{name} = {params[name]} is not a value of the space {self.name}, which searches over {known}"
         for name, parameter in self.parameters.items():
@@ -220,8 +223,7 @@ class SearchSpace:
             full = self.complete(params)
         except SpaceError as error:
             return str(error)
-        seen = self.machine.running(full)
-        return next((sentence for rule in self.restrictions if (sentence := rule.check(full, seen))), None)
+        return next((sentence for rule in self.restrictions if (sentence := self._why_broken(rule, full))), None)
 
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
@@ -248,7 +250,7 @@ class SearchSpace:
 
     @property
     def largest_n(self) -> int:
-        """The largest N of its points; 0 where its program has no N."""
+        """The largest N of its points; 0 where its program has none, or nobody has chosen it yet."""
         return self.asked_n or int(self.first.get("N", 0))
 
     @cached_property
@@ -298,10 +300,15 @@ class SearchSpace:
                 full = self._completion.with_n(full)
         except SpaceError as error:
             return str(error)
-        sentence = rule.check(full, self.machine.running(full))
+        sentence = self._why_broken(rule, full)
         if sentence:
             self._dropping.add(rule.name)
         return sentence
+
+    def _why_broken(self, rule: Restriction, full: Point) -> str | None:
+        """Return why a complete point breaks a rule; nothing breaks one that reads an N which nobody has chosen yet."""
+        unknown = "N" in rule.needs and "N" not in full
+        return None if unknown else rule.check(full, self.machine.running(full))
 
     def _representative_words(self, full: Point) -> dict[str, Scalar]:
         """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
@@ -341,20 +348,15 @@ def _changed(space: SearchSpace, point: Point, name: str, value: Scalar) -> dict
 
 @dataclass(frozen=True)
 class Completion:
-    """Completes the points of a space on a machine.
+    """Completes the points of a space on a machine."""
 
-    Attributes:
-        space: name of the space, for messages.
-    """
-
-    space: str
     machine: Machine
 
     def complete(self, params: Point) -> dict[str, Scalar]:
-        """Add every parameter that HPL and its launch need to a point.
+        """Add every parameter that HPL and its launch need to a point; N as `with_n` does.
 
         Raises:
-            SpaceError: N is neither given nor derivable.
+            SpaceError: as `with_n`.
         """
         return self.with_n(self.with_defaults(params))
 
@@ -373,18 +375,16 @@ class Completion:
     def with_n(self, full: Point) -> dict[str, Scalar]:
         """Add N to a point with all else: that of the machine, or the one that fills a part of its memory.
 
-        A program without N needs none.
+        A program without N needs none, and there is none while nobody has chosen it.
 
         Raises:
-            SpaceError: neither is known.
+            SpaceError: no N fits into that part.
         """
         machine = self.machine.running(full)
         if "N" in full or machine.terms.lacks("N"):
             return dict(full)
         if "memory_fraction" not in full:
-            if self.machine.N is None:
-                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give ⟦set⟧ N=…")
-            return {**full, "N": self.machine.N}
+            return dict(full) if self.machine.N is None else {**full, "N": self.machine.N}
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")
         memory_bytes = machine.without(dropped_nodes(full)).memory_bytes * DOUBLE // machine.terms.element_bytes
@@ -394,8 +394,3 @@ class Completion:
         except SizingError as error:
             raise SpaceError(str(error)) from error
         return {**full, "N": N}
-
-    def default(self, name: str, params: Point) -> Scalar | None:
-        """Return what a parameter of a point would be if the point left it out."""
-        others = {other: value for other, value in params.items() if other != name}
-        return self.complete(others).get(name)

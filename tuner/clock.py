@@ -5,14 +5,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a budget measures against. Both methods count in seconds."""
+    """What a budget measures against."""
 
     def now_s(self) -> float:
         """Seconds since an arbitrary start; never runs backwards."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Let that much time pass."""
         ...
 
 
@@ -22,10 +18,6 @@ class RealClock:
     def now_s(self) -> float:
         """Seconds of the monotonic clock."""
         return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
 
 
 class ToldClock:

@@ -23,6 +23,16 @@ class Stopping(Protocol):
         """The running trial must be ended."""
 
 
+def may_wait_s(stop: Stopping, left_s: float | None) -> float:
+    """Seconds that anything but a running trial may be waited for: a node, a queue, a quiet machine.
+
+    Args:
+        stop: after a request nothing is waited for.
+        left_s: of the budget; None where time is not limited.
+    """
+    return 0.0 if stop.requested else math.inf if left_s is None else max(0.0, left_s)
+
+
 class Interrupted(BaseException):
     """A request to stop came while something was prepared or worked out that it makes needless."""
 

@@ -109,6 +109,8 @@ class NodeChanger:
         values: the current values of their settings, as far as they were read.
         patience: how long it waits after a change.
         say: called with a sentence about each wait for a silent node.
+        may_wait_s: tells the seconds that one may wait from now on; after the first question to a node each wait ends
+            with them.
     """
 
     reach: Transport
@@ -116,6 +118,7 @@ class NodeChanger:
     values: Mapping[Place, str]
     patience: Patience
     say: Callable[[str], None]
+    may_wait_s: Callable[[], float]
 
     def make(self, changes: Mapping[str, list[Change]]) -> dict[Place, str]:
         """Change nodes, test their links, and read the changed settings again.
@@ -149,9 +152,10 @@ class NodeChanger:
                 for_each(tuple(self.nodes), lambda host: self._require_alive(host, named, COME_BACK_S))
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
-        except BaseException:
-            stop = {host: [timer.stop()] for host, timer in timers.items()}
-            outcome_of_each(tuple(changes), lambda host: converse(self.reach, host, stop[host], timeout_s=CONFIRM_S))
+        except BaseException as error:
+            silent = error.lost_nodes if isinstance(error, RunnerError) else ()
+            stop = {host: [timer.stop()] for host, timer in timers.items() if host not in silent}
+            outcome_of_each(tuple(stop), lambda host: converse(self.reach, host, stop[host], timeout_s=CONFIRM_S))
             raise
         return {key: value for values in verified.values() for key, value in values.items()}
 
@@ -222,7 +226,7 @@ class NodeChanger:
         Raises:
             UnreachableError: the node itself is to blame.
         """
-        wait_s = timer.after_s + COME_BACK_S
+        wait_s = min(timer.after_s + COME_BACK_S, self.may_wait_s())
         self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
         self._require_alive(host, _named(changes), wait_s)
         return RefusedError(
@@ -245,7 +249,7 @@ class NodeChanger:
                 (told,) = converse(self.reach, host, [IDENTITY], timeout_s=CONFIRM_S)
                 break
             except RunnerError as error:
-                if time.monotonic() > until_s:
+                if time.monotonic() > until_s or self.may_wait_s() <= 0:
                     raise UnreachableError(f"node {host}: it does not answer since {changed} was set", host) from error
                 time.sleep(1.0)
         if identity_in(told.printed)[1] not in ("", self.nodes[host].boot):

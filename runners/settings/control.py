@@ -1,5 +1,6 @@
 """Holds the settings of a trial's hosts for a study, applies those of the trial, and restores them at the end."""
 
+import math
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -77,12 +78,18 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 self._take(self._nodes)
                 self._require_settings(wanted, {CHOICE: ",".join(chosen)} if chosen else {})
 
-    def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
+    def apply(
+        self,
+        wanted: Mapping[str, SettingValue],
+        nodes: Sequence[str] | None = None,
+        may_wait_s: Callable[[], float] = lambda: math.inf,
+    ) -> None:
         """Give the nodes the settings of a trial; only differing values are changed.
 
         Args:
             wanted: values by setting; those of a launch are left to it.
             nodes: the nodes of the trial; None for all.
+            may_wait_s: tells the seconds that one may wait for a silent node from now on.
 
         Raises:
             RefusedError: a value is refused; the nodes are restored then, or the sentence names those that are not.
@@ -102,9 +109,10 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 changes = self._changes(hosts, targets)
                 if changes:
                     found = {host: replace(self._found[host], boot=self._machines[host][1]) for host in hosts}
-                    self._now |= NodeChanger(self._reach, found, self._now, self._patience, self._say).make(changes)
+                    changer = NodeChanger(self._reach, found, self._now, self._patience, self._say, may_wait_s)
+                    self._now |= changer.make(changes)
             except RunnerError as error:
-                if left := self._put_back(self._originals_of(hosts)):
+                if left := self._put_back(self._originals_of(hosts), error.lost_nodes):
                     error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)
                 raise
 
@@ -141,10 +149,11 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         for host, found in self._hold.take(hosts, anew).items():
             self._say(f"Put back on {host}: {in_words(found)}; a hpltune that has ended had left it changed.")
 
-    def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
+    def _put_back(self, originals: Sequence[Original], silent: Collection[str] = ()) -> Mapping[str, str]:
+        """Restore originals but those of silent nodes, which are asked again at the end."""
         if not originals:
             return {}
-        outcome = put_back(self._reach, originals)
+        outcome = put_back(self._reach, [each for each in originals if each.host not in silent])
         self._forget((*outcome.done, *outcome.outdated))
         for sentence in outcome.notices:
             self._say(sentence)

@@ -420,9 +420,16 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     assert len(load(str(tmp_path / "mine.toml"), machine())) == 1
 
 
-def test_n_left_to_a_budget_that_was_not_given_is_said() -> None:
-    with pytest.raises(SpaceError, match="⟦set⟧ N="):
-        load("quick", machine(N=None))
+def test_rules_that_read_n_judge_nothing_before_it_is_chosen(tmp_path: Path) -> None:
+    text = '[parameters]\nDEPTH = [0, 1]\nlayout = "3x1"\n[[forbid]]\nwhen = {N = 600}\nbecause = "odd"'
+    unknown = load(write(tmp_path, text), machine(3, N=None))
+    assert (len(unknown), unknown.largest_n, "N" in unknown.first) == (2, 0, False)
+    assert unknown.why_not(unknown.first) is None
+    with pytest.raises(SpaceError, match="N = 512 leaves some of 3 process columns without a panel of NB = 192"):
+        unknown.at(512)
+    with pytest.raises(SpaceError, match="odd"):
+        unknown.at(600)
+    assert len(unknown.at(640)) == 2
 
 
 def test_a_space_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:

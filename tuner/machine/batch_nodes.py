@@ -59,12 +59,11 @@ def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> 
     return on_nodes(inventory, nodes, rpeak), [notice, *([Notice(f"{limited}.")] if limited else [])]
 
 
-def batch_runner(nodes: Nodes, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> BatchRunner:
+def batch_runner(nodes: Nodes, mpiruns: ByMpi, folder: Path) -> BatchRunner:
     """Make the runner that asks a batch system for nodes.
 
     Args:
         mpiruns: the launchers of the MPI libraries themselves.
-        queue_limit_s: how long a study may wait for its nodes.
         folder: on the file system that all nodes share.
 
     Raises:
@@ -74,9 +73,7 @@ def batch_runner(nodes: Nodes, mpiruns: ByMpi, queue_limit_s: float, folder: Pat
     if batch is None:
         raise TunerError(f"{nodes.cluster.name} is no cluster behind a batch system")
     starters = ByMpi({mpi: batch.launcher_of(mpi, own) for mpi, own in mpiruns.launchers.items()})
-    return BatchRunner(
-        AllocationTerms(batch, nodes.cores, min(batch.queue_limit_s, queue_limit_s)), starters, folder / batch.name
-    )
+    return BatchRunner(AllocationTerms(batch, nodes.cores, batch.queue_limit_s), starters, folder / batch.name)
 
 
 def batch_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None, mpi: Mpi | None) -> Iterator[str]:

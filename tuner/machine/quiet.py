@@ -15,7 +15,7 @@ from runners.hosts.transport import Transport
 from ..asks.shared import USUAL_QUIET
 from ..errors import UsageError
 from ..events import OTHERS, Listener, Notice
-from ..stopping import StopRequest
+from ..stopping import StopRequest, may_wait_s
 from ..units import duration, parse_duration_s
 from .inventory import Inventory
 
@@ -104,20 +104,21 @@ class QuietWait:
         """Whether it looks at all."""
         return self.look is not None and self.left_s > 0
 
-    def before(self, what: str) -> None:
+    def before(self, what: str, budget_left_s: float | None = None) -> None:
         """Wait until others take at most MOST_TAKEN of each node, the time is over, or somebody asks to stop.
 
         Args:
             what: begins then, as "the first run".
+            budget_left_s: what is left of the budget; None where time is not limited.
         """
         if not self.waits:
             return
-        began_s = time.monotonic()
+        began_s, most_s = time.monotonic(), min(self.left_s, may_wait_s(self.stop, budget_left_s))
         busy = busy_nodes(self.look)
         look_s = time.monotonic() - began_s
         if not busy:
             return
-        left_s = self.left_s - look_s
+        left_s = most_s - look_s
         waits = left_s > look_s and not self.stop.requested
         if waits:
             self.listener(
@@ -132,7 +133,7 @@ class QuietWait:
                 looked_s = time.monotonic()
                 busy = busy_nodes(self.look) if not self.stop.requested else busy
                 look_s = max(look_s, time.monotonic() - looked_s)
-                left_s = self.left_s - (time.monotonic() - began_s)
+                left_s = most_s - (time.monotonic() - began_s)
         self.left_s = 0.0 if busy and not self.stop.requested else max(0.0, left_s)
         if self.stop.requested:
             return

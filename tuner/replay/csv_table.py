@@ -137,7 +137,7 @@ def read_csv(path: Path) -> RecordedLandscape:
         raise UsageError(f"{path}: no row is a full run with a rate above 0, so there is nothing to replay")
     points = [dict(items) for items in runs]
     machine = _machine(points)
-    completion = Completion(path.name, machine)
+    completion = Completion(machine)
     for items, row in first.items():
         point = completion.complete(dict(items))
         wrong = next((sentence for rule in HPL_RULES if (sentence := rule(point, machine))), None)

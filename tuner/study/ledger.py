@@ -15,6 +15,7 @@ from results.stats.noise import Noise, noise_of
 from results.stats.ranking import Ranked, rank
 
 from ..budget import Meter
+from ..clock import ToldClock
 from ..events import TrialEnded
 from ..trial.early_stopping import CERTAINTY
 from .names import COUNTED, RANKED, SEARCHED, counts, is_compared, trial_folder
@@ -122,7 +123,6 @@ class Ledger:
 
     Attributes:
         joinable: other processes may work on the study.
-        told_clock: the clock only moves by what trials cost.
         whole: meter of the budget of which this ledger has a share: what is spent counts there too, and the display
             tells what is left of it; None where there is no other.
         learners: hear of each trial after it is committed, before the next is.
@@ -135,7 +135,6 @@ class Ledger:
     meter: Meter
     incumbent: Incumbent
     joinable: bool = True
-    told_clock: bool = False
     whole: Meter | None = None
     learners: Sequence[Callable[[TrialRecord], None]] = ()
     lock: RLock = field(default_factory=RLock, init=False)
@@ -173,7 +172,7 @@ class Ledger:
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, tell the display, and let others learn."""
         with self.lock:
-            if self.told_clock:
+            if isinstance(self.meter.clock, ToldClock):
                 self.meter.clock.sleep(record.cost_s or 0.0)
             self.context.store.finish(record)
             for meter in filter(None, (self.meter, self.whole)):

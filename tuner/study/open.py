@@ -79,7 +79,6 @@ class StudyOpener:
             meter=meter,
             incumbent=Incumbent(self.objective),
             joinable=self.joinable,
-            told_clock=told,
             whole=self.whole,
             learners=self.learners,
         )

@@ -5,7 +5,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from ..events import Listener, Notice
 from ..machine.inventory import Inventory, matrix_on_gpus
 from ..machine.quiet import crowded
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
-from ..stopping import Stopping
+from ..stopping import Stopping, may_wait_s
 from ..units import duration, gibibytes
 from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
@@ -172,6 +172,7 @@ class Evaluator:
         again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
         begins_s: after so long a run has failed in which no rank has begun; HPL prints at once.
         meters: what tells the power of its nodes; None where nobody looked for it.
+        left_s: what is left of the budget, in seconds, within which all waits end; None where time is not limited.
     """
 
     site: Inventory
@@ -183,6 +184,7 @@ class Evaluator:
     again_s: float = 5.0
     begins_s: float = 300.0
     meters: PowerMeters | None = None
+    left_s: Callable[[], float | None] = lambda: None
     _unlike_told: set[str] = field(default_factory=set, init=False, repr=False)
 
     def evaluate(
@@ -215,7 +217,7 @@ class Evaluator:
         watch = watch or LaunchWatch()
         here = () if self.site.nodes else (socket.gethostname(),)
         try:
-            self._set_hosts(plan)
+            self._set_hosts(plan, stop)
             began = time.monotonic()
             with run_folder(directory) as paths:
                 for name in _inputs(plan):
@@ -331,7 +333,7 @@ class Evaluator:
         told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True, doing=True))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
-    def _set_hosts(self, plan: TrialPlan) -> None:
+    def _set_hosts(self, plan: TrialPlan, stop: Stopping) -> None:
         """Give the hosts the settings of the plan.
 
         Raises:
@@ -339,7 +341,7 @@ class Evaluator:
             RunnerError: a node does not answer.
         """
         if self.settings is not None:
-            self.settings.apply(plan.settings, self.site.node_names)
+            self.settings.apply(plan.settings, self.site.node_names, lambda: may_wait_s(stop, self.left_s()))
 
     def _job(self, plan: TrialPlan, program: ReadyProgram, directory: Path, walltime_s: float) -> Job:
         environment = {**plan.environment, **program.environment}
@@ -407,7 +409,7 @@ class Evaluator:
             OSError: the directory cannot be written.
         """
         try:
-            self._set_hosts(plan)
+            self._set_hosts(plan, stop)
             private_folder(directory)
             job = self._job(plan, program, directory, walltime_s)
             sampled = _sampled(replace(job, program=(*job.program, *arguments), inputs=()))
@@ -420,7 +422,8 @@ class Evaluator:
     def run_job(self, job: Job, watch: LaunchWatch, stop: Stopping, *, begins_s: float = math.inf) -> JobStatus:
         """Start a job and wait for its end, watching it and looking whether it shall be ended at once.
 
-        A job that waits in a queue says so now and then, and is ended as soon as no further trial may start.
+        A job that waits in a queue says so now and then, and is ended as soon as no further trial may start or the
+        budget is spent.
 
         Args:
             begins_s: after so long a job has failed whose ranks have not begun.
@@ -447,9 +450,12 @@ class Evaluator:
             elif begin.missed():
                 self.runner.cancel([job_id])
                 return self._never_begun(job, self.runner.poll([job_id])[job_id], begin.sentence(begins_s))
-            elif waits and stop.requested:
+            elif waits and may_wait_s(stop, self.left_s()) <= 0:
                 self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
                 self.runner.cancel([job_id])
+                if not stop.requested:
+                    sentence = f"{status.message}; it was given up after {duration(waited_s)} in the queue"
+                    return replace(status, state=JobState.FAILED, event=Mishap.NO_NODES, message=sentence)
             elif waits and status.message and waited_s >= silent_s:
                 self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))
                 silent_s = waited_s + max(WORDS_PAUSE_S, WORDS_SHARE * waited_s)
@@ -471,7 +477,8 @@ class Evaluator:
 
     def _submit(self, job: Job, stop: Stopping) -> JobId | None:
         """Start a job, again and again where a later attempt may succeed; None where the user ends that."""
-        give_up_s = time.monotonic() + self.patience_s
+        patience_s = min(self.patience_s, may_wait_s(stop, self.left_s()))
+        give_up_s = time.monotonic() + patience_s
         pause_s = self.again_s
         while True:
             try:
@@ -480,7 +487,7 @@ class Evaluator:
                 if not error.transient or time.monotonic() + pause_s > give_up_s:
                     raise
                 if pause_s == self.again_s:
-                    self.listener(Notice(f"{error}: trying again for at most {duration(self.patience_s)}."))
+                    self.listener(Notice(f"{error}: trying again for at most {duration(patience_s)}."))
             next_s = time.monotonic() + pause_s
             while time.monotonic() < next_s:
                 if stop.requested:

@@ -1,5 +1,6 @@
 """The one way of a trial: commit that it runs, run it, judge it, commit what came of it, repeat it once if need be."""
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from runners.errors import Mishap, RunnerError
 from ..clock import Clock, RealClock
 from ..errors import NodesLostError
 from ..events import Listener, Notice, TrialStarted
-from ..stopping import Stopping
+from ..stopping import Stopping, may_wait_s
 from .early_stopping import EarlyStopping
 from .evaluate import Evaluator, LaunchResult, LaunchWatch
 from .judge import Failure
@@ -164,7 +165,6 @@ class Launching:
         evaluator: what runs plans here.
         book: where trials are recorded.
         stop: after a request nothing is repeated.
-        out_of_time: whether the budget lacks so many seconds, so that nothing that takes them is repeated either.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -175,7 +175,6 @@ class Launching:
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
-    out_of_time: Callable[[float], bool] = lambda _needed_s: False
 
     def measure(self, asked: Trials, limits: LaunchLimits) -> LaunchOutcome:
         """Begin trials and launch them together, if one HPL.dat holds them, else the first.
@@ -241,11 +240,7 @@ class Launching:
                 repeated, and for what.
         """
         repeated = Counter[Mishap]()
-        while (
-            done.event
-            and repeated[done.event] < done.event.repeats
-            and not (self.stop.requested or self.out_of_time(0.0))
-        ):
+        while done.event and repeated[done.event] < done.event.repeats and self._may_wait_s() > 0:
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1
@@ -311,7 +306,8 @@ class Launching:
             records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
         else:
             event = result.event
-            late = event is Mishap.BUSY and self.out_of_time(limits.limit_s)  # it took all of that already
+            left_s = self.evaluator.left_s()  # a run that others made late has taken its limit already
+            late = event is Mishap.BUSY and left_s is not None and left_s < limits.limit_s
             if event and not event.lasting and (late or repeated[event] >= event.repeats):
                 result = replace(result, event=None)
             records, outcome = self._ended(list(together.values()), plan, result)
@@ -383,15 +379,18 @@ class Launching:
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
 
-        return_s = site.nodes.cluster.return_s if site.nodes else 0.0
+        return_s = min(site.nodes.cluster.return_s if site.nodes else 0.0, self._may_wait_s())
         self._say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
-        give_up_s = self.clock.now_s() + return_s
+        give_up_s = time.monotonic() + return_s
         while silent := silent_nodes(site):
-            if self.stop.requested or self.clock.now_s() > give_up_s:
+            if time.monotonic() > give_up_s or self._may_wait_s() <= 0:
                 return silent
-            self.clock.sleep(PAUSE_S)
+            time.sleep(PAUSE_S)
         self._say("It answers again: the run is repeated.")
         return ()
+
+    def _may_wait_s(self) -> float:
+        return may_wait_s(self.stop, self.evaluator.left_s())
 
     def _say(self, sentence: str) -> None:
         self.listener(Notice(sentence))

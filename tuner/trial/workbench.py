@@ -1,6 +1,5 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -117,16 +116,13 @@ class Workbench:
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
-        queue_limit_s = options.budget.wall_s or math.inf
-
         def runner() -> "Runner":
             if cluster.batch and whole.nodes:
-                return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
+                return batch_runner(whole.nodes, starters, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
-        evaluator = Evaluator(whole, search, runner(), listener=listener, meters=meters)
-        if cluster.batch:
-            evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
+        patience_s = SILENCE_S if cluster.batch else 0.0
+        evaluator = Evaluator(whole, search, runner(), listener=listener, patience_s=patience_s, meters=meters)
         workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
         if workbench.others:
             nodes = f"{counted(workbench.site.node_count, 'node')} of its own"

@@ -21,7 +21,7 @@ from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.equipment import POWER_SOURCE, PROGRAM
 from ..machine.left_out import too_slow
-from ..machine.problem_size import IN_TURN, SMALLEST_N
+from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
@@ -45,7 +45,7 @@ from ..trial.workbench import Workbench
 from .parts import evaluators_of
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
-from .sizing import StudySize, load_space, programs_for, searched_n, size
+from .sizing import StudySize, load_space, programs_for, size
 from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def tune(
     """Run a study that was entered.
 
     Args:
-        space: the study's, on this workbench, with any N.
+        space: the study's, on this workbench; the pilots tell its N.
         opening: simulates before the first full run; None where nothing is simulated.
 
     Raises:
@@ -132,7 +132,7 @@ def tune(
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
             try:
-                space = load_space(options, workbench.site, searched_n(session.records()) or SMALLEST_N, text)
+                space = load_space(options, workbench.site, text)
             except (SpaceError, UsageError) as error:
                 raise TunerError(
                     f"no configuration fits what is left without node {', '.join(lost.nodes)} ({error}): "
@@ -315,7 +315,7 @@ class Campaign:
                 study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
             )
         if self.quiet and self.options.confirm:
-            self.quiet.before("the best are measured again")
+            self.quiet.before("the best are measured again", session.meter.remaining_s())
         confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
         tell_changes(session)
         _note_unmeasured(session)

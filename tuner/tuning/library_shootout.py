@@ -20,7 +20,6 @@ from ..errors import NodesLostError, TunerError
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import bringing, rivals, with_one_blas
-from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
 from ..study.again import SteadyLoad, run_again
 from ..study.lifecycle import BegunStudy, elapsed_s
@@ -360,7 +359,7 @@ class LibrarySearch:
         """
         text = context.store.study(self.study).space_text
         evaluator = replace(workbench.evaluator, site=with_one_blas(workbench.site, self.blas))
-        space = load_space(self.options, evaluator.site, SMALLEST_N, text)
+        space = load_space(self.options, evaluator.site, text)
         prepare(space, evaluator, workbench, context)
         campaign = Campaign(
             options=self.options,

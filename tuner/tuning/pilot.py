@@ -87,7 +87,7 @@ def pilot(
     """
     session, site = worker.session, worker.evaluator.site
     runs = list(earlier)
-    samples = samples_of(runs)
+    samples = samples_of(runs, site.node_count)
     largest_n = full_memory_n(site)
     largest_n = min(largest_n, largest_asked or largest_n)
     while len(samples) < 2 and not session.stopped:
@@ -105,7 +105,7 @@ def pilot(
                 f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )
         runs += _until_quiet(at_n, record)
-        found = samples_of(runs)
+        found = samples_of(runs, site.node_count)
         if samples and len(found) <= len(samples):
             break  # the larger one was disturbed each time: the smaller one tells more
         samples = found
@@ -141,26 +141,36 @@ def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
     return worker.trial({**session.space.measured(other), "N": N}, Kind.PILOT)
 
 
-def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
+def samples_of(records: Sequence[TrialRecord], nodes: int | None = None) -> list[Sample]:
     """The valid runs among records, and the first columns that ran to tell of a larger N; smallest N first.
 
     Disturbed ones only where all were, and then of each N the fastest.
+
+    Args:
+        nodes: how many there are now: on so many a run takes longer than it took on more; None where they are the same.
     """
-    found = list(filter(None, map(_sample, records)))
+    found = list(filter(None, (_sample(record, nodes) for record in records)))
     quiet = [sample for sample in found if not sample.disturbed]
     slowest_first = sorted(found, key=lambda sample: -sample.time_s)
     fastest = {(sample.N, sample.part): sample for sample in slowest_first}
     return sorted(quiet or fastest.values(), key=lambda sample: sample.N)
 
 
-def _sample(record: TrialRecord) -> Sample | None:
+def _sample(record: TrialRecord, nodes: int | None) -> Sample | None:
     if record.hpl is None or not record.cost_s:
         return None
     N, disturbed = record.hpl.N, record.disturbed is not None
     if record.ranked and record.gflops:
-        return Sample(N, seconds(N, record.gflops), record.cost_s, disturbed=disturbed)
+        return on_nodes(Sample(N, seconds(N, record.gflops), record.cost_s, 1.0, disturbed), record, nodes)
     part = updated_part(record) if record.kind is Kind.EXTRAPOLATION and record.state is TrialState.COMPLETE else 1.0
     return Sample(N, record.time_s, record.cost_s, part, disturbed) if 0 < part < 1 and record.time_s else None
+
+
+def on_nodes(sample: Sample, record: TrialRecord, nodes: int | None) -> Sample:
+    """What a run takes on so many nodes, where its record tells that it ran on more of them; else what it took."""
+    hosts = len(record.observed.hosts) if record.observed else 0
+    more_s = sample.time_s * max(0.0, hosts / nodes - 1.0) if nodes else 0.0
+    return replace(sample, time_s=sample.time_s + more_s, cost_s=sample.cost_s + more_s)
 
 
 def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:

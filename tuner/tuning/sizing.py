@@ -16,7 +16,6 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import (
     MOST_IN_BUDGET,
     RUNS_IN_BUDGET,
-    SMALLEST_N,
     Sample,
     affordable_n,
     full_memory_n,
@@ -35,7 +34,7 @@ from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
 from ..trial.ladder import PREFIX_PARTS, ladder
 from ..trial.plan import parse_layout
 from ..units import duration
-from .pilot import pilot, target_s
+from .pilot import on_nodes, pilot, target_s
 from .whole_memory import SMALLER_COST
 
 FIRST_RUNS = 2
@@ -44,11 +43,12 @@ MOST_LOOKED_AT = 2000
 """Points among which that run has the most equations: all others then take less time."""
 
 
-def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> SearchSpace:
-    """The space of a study on this machine, with N where the space leaves it to the budget.
+def load_space(options: TuneOptions, site: Inventory, text: str, N: int | None = None) -> SearchSpace:
+    """The space of a study on this machine.
 
     Args:
         text: the TOML as it was when the study began: a file may have changed since.
+        N: where the space leaves it to the budget; None before the pilots have told it.
     """
     named = bool(options.blas_only)
     machine = site.machine(all_blas=named or wants_all_blas(options.space, text), N=N, slow_kernels=named)
@@ -69,13 +69,6 @@ def searched_n(earlier: Sequence[TrialRecord]) -> int | None:
     """The N at which a study was already searched, or None."""
     sizes = [int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params]
     return max(sizes, default=None)
-
-
-def planned_n(space: SearchSpace, earlier: Sequence[TrialRecord]) -> int:
-    """The largest N of a study, as its space or its earlier runs tell it; 0 where its budget will choose it."""
-    values = space.parameters["N"].values if "N" in space.parameters else (space.first.get("N", 0),)
-    largest = max([*(int(value) for value in values), searched_n(earlier) or 0])
-    return largest if largest > SMALLEST_N else 0
 
 
 class BudgetTooSmallError(TunerError):
@@ -174,7 +167,8 @@ def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize
         return StudySize(session, RunTimeEstimate())
     run_s = run.cost_s
     if not terms.lacks("N"):
-        run_s = launch_s([Sample(int(run.params["N"]), run.time_s, run.cost_s)], session.space.largest_n)
+        took = Sample(int(run.params["N"]), run.time_s, run.cost_s)
+        run_s = launch_s([on_nodes(took, run, worker.evaluator.site.node_count)], session.space.largest_n)
     if not any(record.kind in SEARCHED for record in session.records()):
         _check_budget(session, run_s, options, None)
     _check_allocation(session, run_s, worker.evaluator.site)

@@ -156,25 +156,26 @@ COMES_BACK = "touch {anew}; (sleep 4; {plug} up) </dev/null >/dev/null 2>&1 & sl
 
 @pytest.mark.parametrize(("takes_it_away", "then"), [("h1", ":"), ("h2", ":"), ("h2", COMES_BACK)])
 def test_a_node_that_is_lost_in_a_change_is_named_and_the_value_is_not_refused(
-    lab: HostsLab, monkeypatch: pytest.MonkeyPatch, takes_it_away: str, then: str
+    lab: HostsLab, takes_it_away: str, then: str
 ) -> None:
     """The plug of h2 is pulled when a host is given its MTU; who comes back tells of another boot."""
-    monkeypatch.setattr("runners.settings.changing.COME_BACK_S", 2.0 if then == ":" else 20.0)
+    said, may_wait_s = list[str](), 2.0 if then == ":" else 30.0
     anew, plug = lab.programs / "anew", f"/sbin/ip -n {lab.namespace('switch')} link set p2-0"
     pulls = f"{plug} down; {then.format(anew=anew, plug=plug)};; esac"
     pulling = f'#!/bin/sh\ncase "$(hostname) $*" in "{takes_it_away} "*"mtu 3000") {pulls}\nexec /sbin/ip "$@"\n'
     other = f"[ ! -e {anew} ] || {{ echo 6f1d1b0e-7f0a-4a57-8c39-9a2f5a0c7d11; exit; }};; esac"
     booted = f'#!/bin/sh\ncase "$(hostname) $*" in "h2 "*boot_id) {other}\nexec /usr/bin/head "$@"\n'
     quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=1")
-    with SettingsControl(quick, lab.names, ("eth0",), Notes(), patience=Patience(1.0, 1.0)) as network:
+    with SettingsControl(quick, lab.names, ("eth0",), Notes(), Patience(1.0, 1.0), said.append) as network:
         try:
             with lab.planted("head", booted), lab.planted("ip", pulling), pytest.raises(UnreachableError) as lost:
-                network.apply({"net.mtu": 3000})
+                network.apply({"net.mtu": 3000}, may_wait_s=lambda: may_wait_s)
         finally:
             lab.link("h2", "up")
             anew.unlink(missing_ok=True)
         words = "it was started anew while" if then == COMES_BACK else "it does not answer since"
         assert str(lost.value).startswith(f"node h2: {words} net.mtu = 3000 was set")
+        assert all(f"waiting {may_wait_s:.0f} s for it." in one for one in said if "waiting" in one)
     assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
 
 

@@ -30,7 +30,9 @@ from tuner.machine.mpi_start import Start
 from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.real_cluster import RealCluster, check_parallel
 from tuner.machine.survey import Instruments, SurveyWish, survey
+from tuner.options import TuneOptions
 from tuner.trial.plan import require_settings
+from tuner.tuning.sizing import load_space
 from tuner.user_dirs import UserDirs
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
@@ -310,6 +312,11 @@ def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
     with pytest.raises(TunerError, match="go on with `hpltune tune ⟦resume⟧`"):
         without_nodes(site(), CLUSTER.hosts)
+
+
+def test_what_is_left_has_configurations_whatever_n_the_pilots_will_tell() -> None:
+    space = load_space(TuneOptions(), without_nodes(site(), ("n2",)), "parameters = { DEPTH = [0, 1] }")
+    assert (len(space), space.first["grid"], space.first["NB"], space.largest_n) == (2, "2x3", 192, 0)
 
 
 def test_one_node_has_no_network_between_its_ranks() -> None:

@@ -1,5 +1,6 @@
 """The one way of a trial: with a program of ours in place of HPL, and with launches that come out as a test wants."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,11 +14,10 @@ from replayed import replaying
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from runners.batch.slurm.system import Slurm
-from runners.errors import Mishap
+from runners.errors import Mishap, RefusedError
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
-from tuner.clock import Clock, RealClock, ToldClock
 from tuner.events import Event, Notice, TrialStarted
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.problem_size import textbook
@@ -94,6 +94,21 @@ def test_a_launcher_that_does_not_start_is_a_reason(workbench: Workbench, home: 
     assert (record.state, record.invalidity) == (TrialState.FAILED, Invalidity.RUNTIME)
 
 
+def test_nodes_are_waited_for_within_the_budget_and_until_a_request_to_stop(workbench: Workbench, home: Path) -> None:
+    waits, stop = list[float](), StopRequest()
+
+    class Control:
+        def apply(self, _wanted: object, _nodes: object, may_wait_s: Callable[[], float]) -> None:
+            waits.append(may_wait_s())
+            raise RefusedError("not now")
+
+    at_work = replace(workbench.evaluator, settings=Control(), left_s=lambda: 7.0)  # type: ignore[arg-type]
+    for _ in range(2):
+        at_work.evaluate(plan(new().params, at_work.site), home, 1.0, stop)
+        stop.ask()
+    assert waits == [7.0, 0.0]
+
+
 class Taken(MemoryBook):
     """A book where somebody else runs everything."""
 
@@ -134,20 +149,12 @@ def repeated(
     site: Inventory,
     *outcomes: dict[str, Any],
     stop: StopRequest | None = None,
-    clock: Clock | None = None,
-    out_of_time: Callable[[float], bool] = lambda _needed_s: False,
+    left_s: Callable[[], float | None] = lambda: None,
 ) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
-    evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes))  # type: ignore[arg-type]
-    launching = Launching(
-        evaluator=evaluator,
-        book=book,
-        listener=events.append,
-        stop=stop or StopRequest(),
-        clock=clock or RealClock(),
-        out_of_time=out_of_time,
-    )
+    evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes), left_s=left_s)  # type: ignore[arg-type]
+    launching = Launching(evaluator=evaluator, book=book, listener=events.append, stop=stop or StopRequest())
     done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
     assert evaluator.outcomes == []
     assert sum(isinstance(event, TrialStarted) for event in events) == len(outcomes)
@@ -173,7 +180,7 @@ def test_what_took_its_whole_limit_beside_others_is_repeated_once_where_the_budg
 ) -> None:
     busy = {"event": Mishap.BUSY}
     assert len(repeated(slurm, busy, busy)[1]) == 2
-    done, records, _ = repeated(slurm, busy, out_of_time=lambda needed_s: needed_s >= LIMITS.limit_s)
+    done, records, _ = repeated(slurm, busy, left_s=lambda: LIMITS.limit_s / 2)
     assert (done.event, [record.state for record in records]) == (None, [TrialState.FAILED])
 
 
@@ -197,14 +204,16 @@ def test_a_launch_that_died_with_a_node_may_be_disturbed_as_well(slurm: Inventor
     assert (done.lost_nodes, len(said)) == ((), 2)
 
 
-def test_a_lost_node_is_asked_again_with_a_pause(slurm: Inventory, tmp_path: Path) -> None:
+def test_a_lost_node_is_asked_again_with_a_pause_until_the_budget_is_spent(slurm: Inventory, tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     refused = program(tmp_path / "ssh", f"#!/bin/sh\necho >>{asked}\necho 'Connection refused' >&2\nexit 255\n")
-    cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=20.0)
+    cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=600.0)
     alone = replace(slurm, nodes=Nodes(("n1",), 1, 1, 2**30, cluster))
-    done, _, _ = repeated(alone, {"lost_nodes": ("n1",), "event": Mishap.NODE_LOST}, clock=ToldClock())
-    assert done.lost_nodes == ("n1",)
-    assert len(asked.read_text().splitlines()) <= 12
+    ends_s = time.monotonic() + 3.0
+    lost: dict[str, Any] = {"lost_nodes": ("n1",), "event": Mishap.NODE_LOST}
+    done, _, said = repeated(alone, lost, left_s=lambda: ends_s - time.monotonic())
+    assert (done.lost_nodes, said) == (("n1",), ["Node n1 does not answer: waiting 3 s for it."])
+    assert 2 <= len(asked.read_text().splitlines()) <= 3
 
 
 @pytest.mark.parametrize("first", [LOST, DISTURBED])
@@ -218,6 +227,6 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
 
 def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
     taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
-    spent = iter([False, True])
-    done, records, said = repeated(slurm, taken, taken, out_of_time=lambda _needed_s: next(spent))
+    left_s = iter([9.0, 6.0, 3.0, 0.0])
+    done, records, said = repeated(slurm, taken, taken, left_s=lambda: next(left_s))
     assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)

@@ -1,5 +1,6 @@
 """The first runs of a study, from which N follows: disturbed ones do not count where there are others."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from disturbing import disturbing
 from record_builders import DISTURBED, QUIET, finished
 
 from hpl.params import HplParams
-from results.record import Kind, TrialRecord
+from results.record import BlasObservation, Kind, TrialRecord
 from results.store.store import Store
 from tuner.tuning.pilot import samples_of
 
@@ -23,6 +24,14 @@ def test_a_disturbed_run_tells_nothing_of_the_size_where_a_quiet_one_does() -> N
     assert [sample.N for sample in samples_of(runs)] == [1024]
     again = [*runs, first_run(3, 4096, 40.0)]
     assert [(sample.N, round(sample.time_s, 1)) for sample in samples_of(again)] == [(1024, 0.0), (4096, 1.1)]
+
+
+def test_a_run_on_nodes_that_are_lost_tells_what_it_takes_on_those_that_are_left() -> None:
+    run = replace(first_run(1, 4096, 40.0), observed=BlasObservation("", "", "", 1, ("h1", "h2", "h3", "h4")))
+    on_four, on_three, on_five = (samples_of([run], nodes)[0] for nodes in (4, 3, 5))
+    assert (on_four, on_five) == (samples_of([run])[0], on_four)
+    assert on_three.time_s == pytest.approx(4 / 3 * on_four.time_s)
+    assert on_three.cost_s - on_three.time_s == pytest.approx(on_four.cost_s - on_four.time_s)
 
 
 def test_where_all_were_disturbed_the_fastest_of_each_size_counts() -> None:

@@ -25,7 +25,7 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import CAUTION, Listener, Notice
 from ...machine.peak import dgemm_beats_peak
-from ...machine.problem_size import SMALLEST_N, matrix_bytes
+from ...machine.problem_size import matrix_bytes
 from ...machine.quiet import longest_wait_s
 from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
@@ -44,7 +44,7 @@ from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import Opening, simulated_ranking
-from ...tuning.sizing import load_space, planned_n
+from ...tuning.sizing import load_space, searched_n
 from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
@@ -317,7 +317,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         listener(Notice(f"First the machine is looked at{built}; then the budget begins."))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
-        space = load_space(options, workbench.site, SMALLEST_N, text)
+        space = load_space(options, workbench.site, text)
         if not stored:
             require_alike_parts(space, workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
@@ -328,7 +328,13 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
                 listener(Notice(sentence))
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
-            introduce(begun.name, options, workbench, session, planned_n(space, store.records(begun.name)))
+            introduce(
+                begun.name,
+                options,
+                workbench,
+                session,
+                max(space.largest_n, searched_n(store.records(begun.name)) or 0),
+            )
             opening = None if join else _opening(options, session)
             return campaign.tune(options, begun, ready, session.context, space, opening=opening)
 

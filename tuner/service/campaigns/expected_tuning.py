@@ -54,7 +54,7 @@ def size_of(options: TuneOptions, survey: HostSurvey) -> SpaceSize:
     inventory = seen.inventory
     if inventory is None:
         return SpaceSize(None, (f"Something is missing on this machine: {seen.missing}.",))
-    return _counted(lambda: load_space(options, inventory, EXAMPLE_N, space_text(options.space)), inventory)
+    return _counted(lambda: load_space(options, inventory, space_text(options.space), EXAMPLE_N), inventory)
 
 
 def _counted(load: Callable[[], SearchSpace], inventory: Inventory | None = None) -> SpaceSize:

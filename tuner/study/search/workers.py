@@ -185,12 +185,11 @@ class LaunchWorker:
     def launching(self) -> Launching:
         """Launches here, and repeats while the budget lasts."""
         return Launching(
-            evaluator=self.evaluator,
+            evaluator=replace(self.evaluator, left_s=self.session.meter.remaining_s),
             book=self.book,
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.session.meter.clock,
-            out_of_time=lambda needed_s: self.session.meter.out_of_time(needed_s) is not None,
         )
 
     def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:
