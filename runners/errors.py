@@ -36,6 +36,10 @@ class Mishap(Enum):
         self.lasting = lasting
 
 
+OF_NODES = frozenset({Mishap.NODE_LOST, Mishap.NODE_BACK, Mishap.LINK_LOST})
+"""What befalls nodes and their links: by chance, or because a setting has a value that they do not bear."""
+
+
 class RunnerError(Exception):
     """A program could not be started or ended; the message is one sentence for the user.
 

@@ -252,6 +252,7 @@ def ways_between(
         has, lacks = ", ".join(networks), ", ".join(interfaces)
         return f"this host ({here}) has no {lacks} (there: {has}), which MPI is told to use", [], []
     addresses = networks_of(reach, answering, interfaces[:1])[0][0].addresses
+    here_too = set(own) & {*addresses.values()}
     names = {
         "": f"this host ({here})",
         **{one: f"node {one}" for one in hosts},
@@ -266,7 +267,7 @@ def ways_between(
     cut, shut, mute = (found.pop((what,), []) for what in ("cut", "shut", "mute"))
     closed = (
         f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to which "
-        "MPI's daemons there must connect: start hpltune on a node, or let their connections in"
+        f"MPI's daemons there must connect: {'' if here_too else 'start hpltune on a node, or '}let their connections in"
         if cut
         else f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports "
         "from 1024 on through the firewall there, or take other interfaces"

@@ -108,6 +108,7 @@ class LaunchWatch:
         stopped_s: HPL's seconds of a run that was to stop at a column; None before it did.
         decision: why an observer ends it; None while none does.
         over: a further run began after a request to stop.
+        job_id: of the job that runs it.
     """
 
     observers: Sequence[LaunchObserver] = ()
@@ -116,6 +117,7 @@ class LaunchWatch:
     stopped_s: float | None = field(default=None, init=False)
     decision: StopDecision | None = field(default=None, init=False)
     over: bool = field(default=False, init=False)
+    job_id: str = field(default="", init=False)
 
     @contextmanager
     def of(self, job: Job, nodes: Sequence[str]) -> Iterator[None]:
@@ -234,7 +236,7 @@ class Evaluator:
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
         ran_out = status.state is JobState.TIMEOUT and len(plan.runs) == 1 and not (status.event or disturbed)
-        if ran_out and (others := crowded(self.site, job.nodes)):
+        if ran_out and (others := crowded(self.site, job.nodes, watch.job_id)):
             status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)
@@ -431,6 +433,7 @@ class Evaluator:
         job_id = self._submit(job, stop)
         if job_id is None:
             return JobStatus(JobState.CANCELLED, message="the run was cancelled")
+        watch.job_id = job_id
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
         begin = _Begin(job, job_id, self.site.program.prints_at_once, began_s + begins_s)

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from threading import Lock
 from types import TracebackType
 from typing import Protocol, Self
@@ -29,6 +30,11 @@ from .search_limits import RunTimeEstimate, SearchLimits
 
 FACT = "cannot have "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
+
+LOSSES = 2
+"""Launches that lost a node, from which on what they have in common may be to blame."""
+LOST = "lost a node at "
+"""Begins the name of a fact that has the settings of a launch that lost a node."""
 
 
 @dataclass
@@ -60,6 +66,29 @@ class UnavailableParts:
             self._parts = [*self.parts, part]
             self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
         self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+
+    def blamed(self, own: Point) -> Point:
+        """Rule out the settings of a launch that are to blame that it lost a node; none where that may be chance.
+
+        They are what all such launches have in common, from the second on, where a run without it ended well, and none
+        with it did. Launches with what was ruled out before do not count.
+        """
+        store = self.context.store
+        store.note_host(self.study, {f"{LOST}{datetime.now(UTC).isoformat()}": dict(own)})
+        losses = [
+            fact.items()
+            for name, fact in store.study(self.study).host.items()
+            if name.startswith(LOST) and isinstance(fact, dict)
+            if not any(part.items() <= fact.items() for part in self.parts)
+        ]
+        common = set(own.items()).intersection(*losses)
+        well = [run.params.items() for run in store.records(self.study) if run.state is TrialState.COMPLETE]
+        if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
+            return {}
+        part = {name: value for name, value in own.items() if (name, value) in common}
+        self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
+        self.rule_out(part)
+        return part
 
 
 def told(part: Point) -> str:
@@ -190,6 +219,7 @@ class LaunchWorker:
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.session.meter.clock,
+            blamed=self.unavailable.blamed,
             out_of_time=lambda needed_s: self.session.meter.out_of_time(needed_s) is not None,
         )
 
