@@ -241,8 +241,9 @@ def test_what_all_launches_share_that_lost_a_node_is_blamed_where_runs_without_i
     study.trial(point(NB=64), Kind.SEARCH)
     assert parts.blamed({"net.mtu": 9000, "net.tso": "off"}) == {"net.mtu": 9000}
     assert UnavailableParts(study.session.context, study.session.study).parts == [{"net.mtu": 9000}]
-    lost = [{"net.mtu": 1500, "net.tso": "on"}, {"net.mtu": 3000, "net.tso": "off"}] * 2
-    assert [parts.blamed(one) for one in lost] == [{}] * 4, "they share nothing: the node is to blame"
+    lost = [(1500, "on"), (3000, "off")] * 2
+    found = [parts.blamed({"net.mtu": mtu, "net.tso": tso}) for mtu, tso in lost]
+    assert found == [{}] * 4, "they share nothing: the node is to blame"
 
 
 def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(make_study: MakeStudy) -> None:
