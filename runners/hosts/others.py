@@ -120,8 +120,7 @@ def _look(text: str) -> _Look | None:
     for line in rest[1:]:
         if match := _PROCESS.fullmatch(line):
             name, user = ("".join(one for one in text if " " <= one <= "~")[:32] for text in (match[4], match[3]))
-            names = {"-": name, "=": ""}
-            processes[int(match[1])] = (int(match[2]), names.get(user, f"{name} of {user}"))
+            processes[int(match[1])] = (int(match[2]), {"-": name, "=": ""}.get(user, f"{name} of {user}"))
     return _Look(
         max(1, int(cores)),
         sum(ticks),

@@ -12,7 +12,7 @@ from .journal import IDENTITY, identity_in, place
 from .registry import host_settings
 from .script import Timer, Told, change, converse, failure, outcome_of_each, writing
 from .setting import Command
-from .survey import Interface, Node
+from .survey import Node
 
 APPLY_S = 2.0
 """Seconds that a driver has to take a value, many times the usual."""
@@ -57,11 +57,6 @@ class Change:
     setting: str
     original: str
     after: str
-
-    @property
-    def moves_link(self) -> bool:
-        """Whether the connection to other nodes must be tested afterwards."""
-        return host_settings()[self.setting].moves_link
 
 
 @dataclass(frozen=True)
@@ -167,7 +162,7 @@ class NodeChanger:
                 tuple(changes),
                 lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host], limits_s[host]),
             )
-            if refusal := min(filter(None, refused.values()), key=_is_mishap, default=None):
+            if refusal := min(filter(None, refused.values()), key=lambda error: error.event is not None, default=None):
                 named = _named(next(iter(changes.values())))
                 for_each(tuple(self.nodes), lambda host: self._require_alive(host, named, COME_BACK_S))
                 if refusal.event is Mishap.LINK_LOST:
@@ -182,24 +177,23 @@ class NodeChanger:
 
     def _tests(self, changes: Mapping[str, list[Change]]) -> dict[str, list[PathTest]]:
         """Make each node's tests to the next node in a ring, so that packets pass every switch port both ways."""
-        after = {
+        mtus = {place[:2]: int(value) for place, value in self.values.items() if place[2] == MTU}
+        mtus |= {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
         }
-
-        def mtu(host: str, found: Interface) -> int:
-            return after.get((host, found.name), int(self.values.get((host, found.name, MTU)) or found.mtu))
-
         tests: dict[str, list[PathTest]] = {}
         names = list(self.nodes)
         for host in changes:
             following = [*names[names.index(host) + 1 :], *names[: names.index(host)]]
-            for name in dict.fromkeys(each.interface for each in changes[host] if each.moves_link):
+            for name in dict.fromkeys(
+                each.interface for each in changes[host] if host_settings()[each.setting].moves_link
+            ):
                 source = self.nodes[host].interface(name)
                 others = ((peer, self.nodes[peer].interface(name)) for peer in following)
                 usable = ((peer, own) for peer, own in others if own and own.address and not own.loopback)
                 peer, target = next(usable, ("", None))
                 if source and source.address and target:
-                    size = min(mtu(host, source), mtu(peer, target))
+                    size = min(mtus.get((host, name), source.mtu), mtus.get((peer, name), target.mtu))
                     tests.setdefault(host, []).append(
                         PathTest(name, size, source.address, target.address, peer, self.patience.link_s)
                     )
@@ -223,8 +217,14 @@ class NodeChanger:
         if told[-1].taken:
             return None
         test = tests[len(told) - 1 - len(changes)]
-        resized = [each for each in changes if (each.setting, each.interface) == (MTU, test.interface)]
-        return test.failed(host, told[-1], resized=any(each.after != each.original for each in resized))
+        return test.failed(
+            host,
+            told[-1],
+            resized=any(
+                (each.setting, each.interface) == (MTU, test.interface) and each.after != each.original
+                for each in changes
+            ),
+        )
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
         """Connect to a node again, stop its timer, and check that the change holds."""
@@ -234,8 +234,10 @@ class NodeChanger:
         except UnreachableError as error:
             raise self._cut_off(host, changes, error, timer) from error
         if stopped.exit_code != 0:
-            sentence = f"node {host}: {_named(changes)} was undone by the node, which was not reached in time"
-            raise RunnerError(sentence, Mishap.LINK_LOST)
+            raise RunnerError(
+                f"node {host}: {_named(changes)} was undone by the node, which was not reached in time",
+                Mishap.LINK_LOST,
+            )
         for each, told in zip(changes, answers, strict=True):
             found = value_of(host, (each.interface, each.setting), told)
             if found != each.after:
@@ -252,8 +254,10 @@ class NodeChanger:
         wait_s = timer.after_s + COME_BACK_S
         self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
         self._require_alive(host, _named(changes), wait_s)
-        sentence = f"node {host}: it was cut off when {_named(changes)} was set ({error}); it answers again"
-        return RunnerError(sentence, Mishap.LINK_LOST)
+        return RunnerError(
+            f"node {host}: it was cut off when {_named(changes)} was set ({error}); it answers again",
+            Mishap.LINK_LOST,
+        )
 
     def _require_links(self, host: str, tests: Sequence[PathTest]) -> None:
         """Wait until links carry small packets again, now that what was set is undone.
@@ -266,8 +270,9 @@ class NodeChanger:
         told = converse(self.reach, host, [test.command for test in small], timeout_s=limit_s)
         for test, said in zip(small, told, strict=True):
             if not said.taken:
-                sentence = str(test.failed(host, said, resized=False))
-                raise RunnerError(f"{sentence}, though every setting is put back", Mishap.NO_WAY)
+                raise RunnerError(
+                    f"{test.failed(host, said, resized=False)}, though every setting is put back", Mishap.NO_WAY
+                )
 
     def _require_alive(self, host: str, changed: str, wait_s: float) -> None:
         """Make sure that a node answers within so many seconds, and was not started anew: a change does neither.
@@ -301,11 +306,6 @@ def value_of(host: str, key: Key, told: Told) -> str:
         return host_settings()[key[1]].read(told.printed).value
     except RefusedError as error:
         raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
-
-
-def _is_mishap(error: RunnerError) -> bool:
-    """Return whether an error says nothing about a value."""
-    return error.event is not None
 
 
 def _named(changes: Sequence[Change]) -> str:

@@ -316,10 +316,9 @@ class Evaluator:
         on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or site.gpus)
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
-        if not plan.program.workload.has_peak:
-            ceiling = 0.0
         alone = plan.program.built or not site.rpeak.stated
-        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0, alone)
+        has_peak = plan.program.workload.has_peak
+        return MachineLimits(ceiling if has_peak else 0.0, core_gflops, site.dgemm_gflops > 0, alone)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""

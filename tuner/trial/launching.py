@@ -393,8 +393,7 @@ class Launching:
             self._say(f"{done.why}{then}.")
             return ()
         names, site = ", ".join(done.lost_nodes), self.evaluator.site
-        batch = site.nodes.cluster.batch if site.nodes else None
-        if batch:
+        if site.nodes and (batch := site.nodes.cluster.batch):
             self._say(f"Node {names} failed{then and f'{then} on what {batch.words.title} gives'}.")
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it

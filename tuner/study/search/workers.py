@@ -44,15 +44,11 @@ class UnavailableParts:
     context: StudyContext
     study: str
     _lock: Lock = field(default_factory=Lock, init=False)
-    _parts: Sequence[Point] | None = field(default=None, init=False)
 
     @property
     def parts(self) -> Sequence[Point]:
         """All that is known."""
-        if self._parts is None:
-            facts = self.context.store.study(self.study).host.items()
-            self._parts = [dict(value) for name, value in facts if name.startswith(FACT) and isinstance(value, dict)]
-        return self._parts
+        return self._kept(FACT)
 
     def rule_out(self, part: Point) -> None:
         """Ask for no configuration any more that has all these values, in later sessions neither.
@@ -61,11 +57,9 @@ class UnavailableParts:
             part: parameters with their values; nothing happens where there are none.
         """
         with self._lock:
-            if not part or part in self.parts:
-                return
-            self._parts = [*self.parts, part]
-            self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
-        self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+            if part and part not in self.parts:
+                self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
+                self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
     def blamed(self, own: Point) -> Point:
         """Rule out the settings of a launch that are to blame that it lost a node; none where that may be chance.
@@ -73,14 +67,9 @@ class UnavailableParts:
         They are what all such launches have in common, from the second on, where a run without it ended well, and none
         with it did. Launches with what was ruled out before do not count.
         """
-        store = self.context.store
+        store, known = self.context.store, self.parts
         store.note_host(self.study, {f"{LOST}{datetime.now(UTC).isoformat()}": dict(own)})
-        losses = [
-            fact.items()
-            for name, fact in store.study(self.study).host.items()
-            if name.startswith(LOST) and isinstance(fact, dict)
-            if not any(part.items() <= fact.items() for part in self.parts)
-        ]
+        losses = [one.items() for one in self._kept(LOST) if not any(part.items() <= one.items() for part in known)]
         common = set(own.items()).intersection(*losses)
         well = [run.params.items() for run in store.records(self.study) if run.state is TrialState.COMPLETE]
         if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
@@ -89,6 +78,10 @@ class UnavailableParts:
         self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
         self.rule_out(part)
         return part
+
+    def _kept(self, name: str) -> list[Point]:
+        facts = self.context.store.study(self.study).host.items()
+        return [dict(fact) for one, fact in facts if one.startswith(name) and isinstance(fact, dict)]
 
 
 def told(part: Point) -> str:
