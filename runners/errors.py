@@ -15,6 +15,7 @@ class Mishap(Enum):
 
     NODE_LOST = ("a node does not answer", 1, True)
     NODE_BACK = ("a node was away or was started anew, and answers again", 1, True)
+    LINK_LOST = ("the link of a node carried nothing when a setting was changed, and does so again", 1, True)
     DAEMON_LOST = ("the launcher lost a daemon that it had on a node", 1, True)
     PREEMPTED = ("the batch system gave the nodes to a job of higher priority", 9, True)
     REQUEUED = ("the batch system put the job back into its queue", 9, True)
@@ -35,6 +36,10 @@ class Mishap(Enum):
         self.lasting = lasting
 
 
+OF_NODES = frozenset({Mishap.NODE_LOST, Mishap.NODE_BACK, Mishap.LINK_LOST})
+"""What befalls nodes and their links: by chance, or because a setting has a value that they do not bear."""
+
+
 class RunnerError(Exception):
     """A program could not be started or ended; the message is one sentence for the user.
 
@@ -45,6 +50,10 @@ class RunnerError(Exception):
 
     event: Mishap | None = None
     lost_nodes: tuple[str, ...] = ()
+
+    def __init__(self, sentence: str, event: Mishap | None = None) -> None:
+        super().__init__(sentence)
+        self.event = event or self.event
 
 
 class InvalidJobError(RunnerError):

@@ -52,6 +52,8 @@ def require_open_files(wanted: int, what: str) -> None:
 
 
 MARK = "HPLTUNE_JOB"
+FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
+"""Tells a shell the processes of job $1 on its node."""
 GRACE_S = 3.0
 """Time that mpirun has after TERM to end its ranks in order, and the kernel after KILL to end a process."""
 _LOOK_S = 0.05

@@ -159,9 +159,7 @@ class PlainBatch(BatchSystem):
         match = re.search(self.dialect.patterns["number"], said.stdout)
         if said.exit_code == 0 and match:
             return match[1]
-        refused = InvalidJobError(f"{self.words.title} refuses the job: {said.words()}")
-        refused.event = Mishap.NO_NODES
-        raise refused
+        raise InvalidJobError(f"{self.words.title} refuses the job: {said.words()}", Mishap.NO_NODES)
 
     def status(self, jobs: Collection[str]) -> Mapping[str, BatchJob]:
         """Ask about jobs that wait or run, and, where these are others, about those that ended."""

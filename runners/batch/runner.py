@@ -134,12 +134,11 @@ class BatchRunner(Runner):
         if busy > cores and not job.oversubscribe:
             raise InvalidJobError(f"{busy} ranks and threads on each node are more than its {cores} cores")
         if self._batch.reuse and job.walltime_s + SPARE_S > self._time_limit_s:
-            error = InvalidJobError(
+            raise InvalidJobError(
                 f"a walltime of {in_words(job.walltime_s)} does not fit into an allocation of "
-                f"{in_words(self._time_limit_s)}: raise time_limit_s"
+                f"{in_words(self._time_limit_s)}: raise time_limit_s",
+                Mishap.TIME_LIMIT,
             )
-            error.event = Mishap.TIME_LIMIT
-            raise error
 
     def _allocation(self, job: Job) -> Allocation:
         """Choose or make the allocation of a job."""

@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .system_facts import cpu_list
@@ -39,10 +39,6 @@ class HostFacts:
     sockets: int | None = None
     threads_per_core: int | None = None
     l3_caches: int | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the facts by name, as values for JSON."""
-        return asdict(self)
 
 
 def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
@@ -82,19 +78,17 @@ def memory_available_bytes(root: Path = ROOT) -> int:
     return min([int(match[1]) * 1024 if match else psutil.virtual_memory().available, *_control_group_rooms(root)])
 
 
-def _control_group_rooms(root: Path) -> list[int]:
+def _control_group_rooms(root: Path) -> Iterator[int]:
     """Yield the free bytes of each control group that limits this process, versions 1 and 2.
 
     The kernel's cache of files that were not used lately counts as free, because the kernel drops it when needed.
     """
-    rooms = []
     for group in _control_groups(root):
         for limit, used, cached in _MEMORY_FILES:
             allowed, taken = _text(group / limit).strip(), _text(group / used).strip()
             if allowed.isdecimal() and taken.isdecimal():
                 files = re.search(rf"^{cached} (\d+)$", _text(group / "memory.stat"), re.MULTILINE)
-                rooms.append(max(0, int(allowed) - int(taken) + (int(files[1]) if files else 0)))
-    return rooms
+                yield max(0, int(allowed) - int(taken) + (int(files[1]) if files else 0))
 
 
 _MEMORY_FILES = (
@@ -121,8 +115,10 @@ def busy_sentence(cores: int) -> str | None:
     load = os.getloadavg()[0]
     if load < 0.5 * cores:
         return None
-    counted = f"{cores} core{'' if cores == 1 else 's'}"
-    return f"the machine is busy (load {load:.1f} on {counted}): other programs will cost GFLOPS and repeatability"
+    return (
+        f"the machine is busy (load {load:.1f} on {cores} core{'' if cores == 1 else 's'}): other programs will cost "
+        "GFLOPS and repeatability"
+    )
 
 
 def confined() -> bool:

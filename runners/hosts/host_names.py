@@ -30,6 +30,5 @@ def launcher_name(host: str) -> str:
     if ":" not in host:
         return host
     address = ipaddress.IPv6Address(host)
-    digits = f"{int(address):032x}"
     zone = re.sub(r"[^A-Za-z0-9]", "-", f"-{address.scope_id}") if address.scope_id else ""
-    return f"ipv6-{digits}{zone}"
+    return f"ipv6-{int(address):032x}{zone}"

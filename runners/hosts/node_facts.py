@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import ProcessError, UnreachableError
 from ..job import DEVICE
 from .hearing import CommandResult
-from .system_facts import SAY, SYSTEM, SystemFacts, first_of, told_system
+from .system_facts import SAY, SYSTEM, SystemFacts, first_of, said_in, told_system
 from .transport import Local, Transport, parsed, say, say_all
 
 TELL_IDENTITY = r"""
@@ -252,12 +252,7 @@ def ask_nodes(
 
 def parse_says(node: str, text: str) -> NodeSays:
     """Parse the script's output; a missing figure counts as 1 core or 0 bytes."""
-    said: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        name, tab, value = line.partition("\t")
-        if tab:
-            said.setdefault(name, []).append(value.strip())
-
+    said = said_in(text)
     system = told_system(said)
     memory = first_of(said, "memory_kib")
     ports = [line.partition(" ") for line in said.get("rdma", [])]

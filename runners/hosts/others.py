@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..process_tree import FIND
 from .hearing import CommandResult
 from .transport import Local, Transport, say_all
 
@@ -15,11 +16,16 @@ TICKS_PER_S = 100.0
 """Steps of /proc/stat in a second: USER_HZ, which Linux keeps at 100 for all programs (`man 7 time`)."""
 LIMIT_S = 15.0
 MOST_PROGRAMS = 3
-_LOOK = r"""
+_LOOK = (
+    f"own=$(echo $({FIND}))"
+    r"""
 look() {
     head -n 1 /proc/stat; grep -c '^cpu[0-9]' /proc/stat
-    { stat -c '%n %U' /proc/[0-9]*; cat /proc/[0-9]*/stat; } 2>/dev/null | awk -v me="$(id -un)" '/^\/proc\// {
-        user[substr($1, 7)] = $2 == me ? "-" : $2
+    { stat -c '%n %U' /proc/[0-9]*; cat /proc/[0-9]*/stat; } 2>/dev/null | awk -v me="$(id -un)" -v own="$own" '
+    BEGIN {
+        split(own, files, " "); for (one in files) { split(files[one], part, "/"); user[part[3]] = "=" }
+    } /^\/proc\// {
+        if (!(substr($1, 7) in user)) user[substr($1, 7)] = $2 == me ? "-" : $2
         next
     } {
         pid = $1; name = $0; sub(/^[0-9]+ \(/, "", name); end = name; sub(/\)[^)]*$/, "", name)
@@ -29,7 +35,9 @@ look() {
 }
 look; echo; sleep 1; look
 """
-"""Of all CPUs, and of each process that took any time: its number, time, user and name; our own user is "-"."""
+)
+"""Of all CPUs, and of each process that took any time: its number, time, user and name; our own user is "-", and "=" is
+a process of job $1, which may outlive its end for a moment."""
 _PROCESS = re.compile(r"(\d{1,9}) (\d{1,15}) (\S{1,32}) (.{0,64})")
 
 
@@ -58,14 +66,15 @@ class OthersLoad:
         return f"{self.busy:.2g} of {self.cores} core{'' if self.cores == 1 else 's'}{mostly}"
 
 
-def others_on(reach: Transport | None, nodes: Sequence[str]) -> Mapping[str, OthersLoad]:
+def others_on(reach: Transport | None, nodes: Sequence[str], job: str = "") -> Mapping[str, OthersLoad]:
     """Measure what is taken of nodes for a second, all at the same time; what does not tell is left out.
 
     Args:
         reach: None for this machine alone, of which this process does not count.
+        job: whose processes do not count either; "" for none.
     """
     asked, own = (nodes, frozenset[int]()) if reach else ([HERE], frozenset({os.getpid()}))
-    said = say_all(reach or Local(), asked, ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
+    said = say_all(reach or Local(), asked, ("sh", "-c", _LOOK, "look", job), timeout_s=LIMIT_S)
     found = {node: parse_load(one.stdout, own) for node, one in said.items() if isinstance(one, CommandResult)}
     return {node: load for node, load in found.items() if load is not None}
 
@@ -82,7 +91,7 @@ def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | Non
         return None
     ours, others = Counter[str](), Counter[str]()
     for pid, (ticks, name) in after.processes.items():
-        counted = ours if pid in own else others
+        counted = ours if pid in own or not name else others
         counted[name] += max(0, ticks - before.processes.get(pid, (0, name))[0])
     lasted = (after.all_ticks - before.all_ticks) / after.cores
     busy = max(0, after.busy_ticks - before.busy_ticks - ours.total()) / lasted
@@ -92,7 +101,7 @@ def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | Non
 
 @dataclass(frozen=True)
 class _Look:
-    """Ticks since the node was booted: of all CPUs, of busy ones, and of processes with their names."""
+    """Ticks since the node was booted: of all CPUs, of busy ones, and of processes with names, "" for our job's."""
 
     cores: int
     all_ticks: int
@@ -111,7 +120,7 @@ def _look(text: str) -> _Look | None:
     for line in rest[1:]:
         if match := _PROCESS.fullmatch(line):
             name, user = ("".join(one for one in text if " " <= one <= "~")[:32] for text in (match[4], match[3]))
-            processes[int(match[1])] = (int(match[2]), name if user == "-" else f"{name} of {user}")
+            processes[int(match[1])] = (int(match[2]), {"-": name, "=": ""}.get(user, f"{name} of {user}"))
     return _Look(
         max(1, int(cores)),
         sum(ticks),

@@ -18,7 +18,7 @@ from ..job import Job
 from ..launchers.base import Launcher, ended_on
 from ..local import LocalRunner, Running
 from ..paths import AGENT, RunPaths
-from ..process_tree import MARK
+from ..process_tree import FIND, MARK
 from ..readiness.networks import ways_between
 from .copies import Copies
 from .hearing import CommandResult
@@ -32,7 +32,6 @@ LOOK_S = 10
 TOLERATED = 2
 """Checks in a row that a node may miss, because a busy node can be slow to answer."""
 
-FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
 KILL = f"""for file in $({FIND}); do file=${{file#/proc/}}; kill -9 "${{file%/environ}}" 2>/dev/null; done"""
 LEASE = f"""
 left=$2

@@ -73,7 +73,12 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path], fol
     """
     sums = {name: _sum_of(path) for name, path in files.items()}
     with NamedTemporaryFile(prefix="hpltune-", suffix=".tar") as packed:
-        _pack(files, packed.name)
+        with tarfile.open(packed.name, mode="w") as tar:
+            for name, path in files.items():  # each is read in pieces, so that a large library needs no memory
+                with path.open("rb") as file:
+                    entry = tarfile.TarInfo(name)
+                    entry.size, entry.mode = path.stat().st_size, 0o700
+                    tar.addfile(entry, file)
         said = say_all(
             reach, nodes, ("sh", "-c", _TAKE, "sh", folder, *files), timeout_s=LIMIT_S, stdin=Path(packed.name)
         )
@@ -101,16 +106,6 @@ def unstage(reach: Transport, staged: StagedFiles) -> Sequence[str]:
 def _sum_of(path: Path) -> str:
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
-
-
-def _pack(files: Mapping[str, Path], target: str) -> None:
-    """Write a tar of the files; each is read in pieces, so that a large library needs no memory."""
-    with tarfile.open(target, mode="w") as tar:
-        for name, path in files.items():
-            with path.open("rb") as file:
-                entry = tarfile.TarInfo(name)
-                entry.size, entry.mode = path.stat().st_size, 0o700
-                tar.addfile(entry, file)
 
 
 def _arrived(

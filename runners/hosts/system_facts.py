@@ -83,6 +83,16 @@ def cpu_list(listed: str) -> list[int]:
     return [cpu for first, last in ends for cpu in range(first, last + 1)]
 
 
+def said_in(printed: str) -> dict[str, list[str]]:
+    """Return what SAY printed, by name; other lines are skipped."""
+    said: dict[str, list[str]] = {}
+    for line in printed.splitlines():
+        name, tab, value = line.partition("\t")
+        if tab:
+            said.setdefault(name, []).append(value.strip())
+    return said
+
+
 def first_of(said: Mapping[str, Sequence[str]], name: str) -> str:
     """Return what was said first under a name; "" where nothing was."""
     return said.get(name, [""])[0]
@@ -155,14 +165,6 @@ def this_system(root: Path | None = None) -> SystemFacts:
     """
     script = f"root={shlex.quote(str(root or ''))}\n{SAY}{SYSTEM}"
     try:
-        told = say(Local(), "this host", ("sh", "-c", script))
-    except UnreachableError:
-        return SystemFacts()
-    said: dict[str, list[str]] = {}
-    for line in told.stdout.splitlines():
-        name, _, value = line.partition("\t")
-        said.setdefault(name, []).append(value.strip())
-    try:
-        return told_system(said)
-    except ValueError:
+        return told_system(said_in(say(Local(), "this host", ("sh", "-c", script)).stdout))
+    except (UnreachableError, ValueError):
         return SystemFacts()

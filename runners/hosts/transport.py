@@ -49,7 +49,8 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
      "its host key is not known here yet: log in once with `{ssh} {node}`, and compare the key that it shows"),
     (r"Permission denied", "it wants a password: set up a key with `ssh-copy-id {node}`"),
     (r"Connection refused", "nothing listens for ssh there: is sshd running?"),
-    (r"timed out|No route to host|Network is unreachable|Host is down|not responding", "it does not answer"),
+    (r"timed out|No route to host|Network is unreachable|Host is down|not responding",
+     "it does not answer: see whether it is on and `ping {node}` works"),
     (r"[Cc]onnection (?:closed|reset)|Broken pipe", "it closed the connection"),
 )  # fmt: skip
 """Messages of OpenSSH and their meaning; the first that matches counts."""

@@ -67,9 +67,8 @@ def assignments(variables: Mapping[str, str]) -> str:
 
 def on_interfaces(job: Job) -> dict[str, str]:
     """Return variables that name a job's interfaces to UCX and to libfabric's TCP; a library uses one of the two."""
-    if not job.interfaces:
-        return {}
-    return {UCX: ",".join(job.ucx_devices or job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
+    devices = ",".join(job.ucx_devices or job.interfaces)
+    return {UCX: devices, "FI_TCP_IFACE": job.interfaces[0]} if job.interfaces else {}
 
 
 def befell(exit_code: int, said: str) -> Mishap | None:

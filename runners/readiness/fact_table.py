@@ -467,6 +467,8 @@ def _odd(fact: NodeFact, facts: Facts, nodes: Sequence[str]) -> Iterator[OddFact
     if not values:
         return
     usual = fact.kind.usual(list(values.values()))
-    for node, value in values.items():
-        if usual is None or not fact.kind.fits(value, usual):
-            yield OddFact(node, fact.name, value, usual or "", fact.show)
+    yield from (
+        OddFact(node, fact.name, value, usual or "", fact.show)
+        for node, value in values.items()
+        if usual is None or not fact.kind.fits(value, usual)
+    )

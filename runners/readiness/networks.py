@@ -235,7 +235,7 @@ _NIC = re.compile(r"[\w.:@-]{1,15}")
 def ways_between(
     reach: Transport, hosts: Sequence[str], answering: Sequence[str], interfaces: Sequence[str]
 ) -> tuple[str, list[str], list[str]]:
-    """Look at the ways between hosts: from this one to each and back, and from each that answers to its neighbour.
+    """Look at the ways between hosts: from this one to each and back, and from each that answers to its neighbours.
 
     Of more than AT_ONCE hosts neighbours stand further apart in the list. Connections are tried over IPv4 only.
 
@@ -252,27 +252,31 @@ def ways_between(
         has, lacks = ", ".join(networks), ", ".join(interfaces)
         return f"this host ({here}) has no {lacks} (there: {has}), which MPI is told to use", [], []
     addresses = networks_of(reach, answering, interfaces[:1])[0][0].addresses
+    elsewhere = "" if set(own) & {*addresses.values()} else "start hpltune on a node, or "
     names = {
         "": f"this host ({here})",
         **{one: f"node {one}" for one in hosts},
         **{address: f"node {one} ({address})" for one, address in addresses.items()},
     }
-    found: dict[tuple[str, ...], list[str]] = {}
+    found: dict[tuple[str, ...], dict[str, None]] = {}
     for part in range(parts := -(-max(len(addresses), 1) // AT_ONCE)):
         some = dict([*addresses.items()][part::parts])
-        for first, there, *what in _looks(reach, some, own, [addresses.get(one, one) for one in hosts[part::parts]]):
-            way = first if what == ["cut"] else f"{names[first]} to {names.get(there, 'a node')}"
-            found.setdefault(tuple(what), []).append(way)
-    cut, shut, mute = (found.pop((what,), []) for what in ("cut", "shut", "mute"))
+        looks = [*_looks(reach, some, own, [addresses.get(one, one) for one in hosts[part::parts]])]
+        rejected = Counter(there for _, there, *what in looks if what == ["shut"])
+        for first, there, *what in looks:
+            whence = "other nodes" if what == ["shut"] and rejected[there] > 1 else names[first]
+            way = first if what == ["cut"] else f"{whence} to {names.get(there, 'a node')}"
+            found.setdefault(tuple(what), {})[way] = None
+    cut, shut, mute = ([*found.pop((what,), {})] for what in ("cut", "shut", "mute"))
     closed = (
         f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to which "
-        "MPI's daemons there must connect: start hpltune on a node, or let their connections in"
+        f"MPI's daemons there must connect: {elsewhere}let their connections in"
         if cut
         else f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports "
         "from 1024 on through the firewall there, or take other interfaces"
     )
     narrow = [
-        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(ways)}, and small ones do: a cable, "
+        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some([*ways])}, and small ones do: a cable, "
         "switch port or NIC between them takes smaller ones: raise its MTU, or lower that of the hosts, as by "
         f"`ip link set dev {name} mtu 1500`"
         for (verdict, mtu, name), ways in found.items()
@@ -300,11 +304,12 @@ def _looks(
     knows), or "narrow" or "unknown" (of large packets) with the MTU and the interface.
 
     Args:
-        nodes: each with its address; the first is the neighbour of the last.
+        nodes: each with its address; the first and the last are neighbours.
         own: addresses of this host, which is "" among what is told.
         hosts: addresses to which this host sends large packets.
     """
-    after = dict(zip(nodes, [*nodes][1:] + [*nodes][:1], strict=True))
+    after, before = ([*nodes][shift:] + [*nodes][:shift] for shift in (1, -1))
+    beside = {node: dict.fromkeys(two) for node, *two in zip(nodes, after, before, strict=True)}
     with ExitStack() as stack:
         talks: dict[str, NodeTalk] = {}
         for node in ("", *nodes):
@@ -312,17 +317,18 @@ def _looks(
             stack.callback(talks[node].close)
         ports = {node: [*filter(str.isdecimal, lines[-1])][:PORTS] for node, lines in _heard(talks, "listens").items()}
         to_here = [f"tcp/{address}/{port}" for address in own for port in ports.get("", [])]
-        onward = {node: [f"tcp/{nodes[to]}/{port}" for port in ports.get(to, [])] for node, to in after.items()}
+        ends = {to: [f"tcp/{address}/{port}" for port in ports.get(to, [])] for to, address in nodes.items()}
         for node, talk in talks.items():
-            talk.tell(" ".join([*onward[node], *to_here, nodes[after[node]]] if node else hosts))
+            onward = [end for to in beside.get(node, ()) for end in ends[to]]
+            talk.tell(" ".join([*onward, *to_here, nodes[next(iter(beside[node]))]] if node else hosts))
         said = _heard(talks, "looked")
         for talk in talks.values():
             talk.end_input()
-    for node, to in after.items():
+    for node in nodes:
         lines = said.get(node, [["mute"]])
-        for there, ends, least in ((nodes[to], onward[node], PORTS), ("", to_here, 1)):
-            if sum(["open", end] in lines for end in ends) < least:
-                yield node, there, "mute" if not ends or ["mute"] in lines else "shut" if there else "cut"
+        for there, own_ends, least in (*((nodes[to], ends[to], PORTS) for to in beside[node]), ("", to_here, 1)):
+            if sum(["open", end] in lines for end in own_ends) < least:
+                yield node, there, "mute" if not own_ends or ["mute"] in lines else "shut" if there else "cut"
     for node, lines in said.items():
         for line in lines:
             match line:

@@ -3,16 +3,16 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
-from ..errors import RefusedError, RunnerError, UnreachableError
+from ..errors import Mishap, RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import AT_ONCE, Transport, for_each
 from .journal import IDENTITY, identity_in, place
 from .registry import host_settings
 from .script import Timer, Told, change, converse, failure, outcome_of_each, writing
 from .setting import Command
-from .survey import Interface, Node
+from .survey import Node
 
 APPLY_S = 2.0
 """Seconds that a driver has to take a value, many times the usual."""
@@ -30,10 +30,23 @@ Place = tuple[str, str, str]
 HEADERS = 28
 """Bytes of an IPv4 header (20, RFC 791) and an ICMP header (8, RFC 792)."""
 
+SMALL = 64
+"""Bytes of a packet that any link takes (RFC 791: 68)."""
+NARROW, MISSING = 3, 127
+"""What a test exits with where only large packets are dropped, and where there is no ping."""
+AGAIN_S = 4.0
+"""Seconds for small and large packets in turn, once the time for the large one is over."""
+
 _PING = (
-    'end=$(($(date +%s) + $4)); until said=$(ping -c 1 -W 1 -M do -I "$1" -s "$2" "$3" 2>&1); do code=$?; '
-    '[ $code -ne 127 ] && [ "$(date +%s)" -lt $end ] || { echo "$said"; exit $code; }; sleep 0.2; done'
+    'passes() { said=$(ping -c 1 -W 1 -M do -I "$source" -s "$1" "$target" 2>&1); }; '
+    'source=$1 size=$2 target=$3 why= end=$(($(date +%s) + $4)); until passes "$size"; do code=$?; '
+    f'[ $code -ne {MISSING} ] || {{ echo "$said"; exit $code; }}; '
+    '[ "$(date +%s)" -ge $end ] || { sleep 0.2; continue; }; for again in 1 2 3; do '
+    f'passes {SMALL - HEADERS} || {{ echo "$said"; exit 1; }}; [ $again = 3 ] || ! passes "$size" || exit 0; '
+    f'why=${{why:-$said}}; done; echo "$why"; exit {NARROW}; done'
 )
+"""Pings with a large packet until it gets through or the time is over. Then small and large ones go in turn: only where
+each small one gets through, and no large one, is the size to blame, and not the link."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +57,6 @@ class Change:
     setting: str
     original: str
     after: str
-
-    @property
-    def moves_link(self) -> bool:
-        """Whether the connection to other nodes must be tested afterwards."""
-        return host_settings()[self.setting].moves_link
 
 
 @dataclass(frozen=True)
@@ -87,17 +95,24 @@ class PathTest:
     @property
     def command(self) -> Command:
         """Return the command that pings until an answer comes or the time is over."""
-        size = str(max(0, self.mtu - HEADERS))
+        size = str(self.mtu - HEADERS)
         return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
 
-    def sentence(self, host: str, told: Told) -> str:
-        """Return the sentence why the test failed."""
-        if told.exit_code == 127:
-            return f"node {host}: ping is missing, so an MTU cannot be tested: install iputils-ping there"
-        return (
-            f"net.mtu = {self.mtu}: packets of that size do not get from {host} to {self.peer} over {self.interface}; "
-            f"the switch or a NIC drops them ({failure(told)})"
-        )
+    def failed(self, host: str, told: Told, *, resized: bool) -> RunnerError:
+        """Return why the test failed: a value is refused only for its own size, which other sizes do not share.
+
+        Args:
+            resized: whether the size is a value of the trial.
+        """
+        way = f"from {host} to {self.peer} over {self.interface}"
+        if told.exit_code == MISSING:
+            return RefusedError(f"node {host}: ping is missing, so an MTU cannot be tested: install iputils-ping there")
+        if told.exit_code != NARROW:
+            return RunnerError(f"no packets get {way} ({failure(told)})", Mishap.LINK_LOST)
+        drops = f"the switch or a NIC drops them ({failure(told)})"
+        if resized:
+            return RefusedError(f"{MTU} = {self.mtu}: packets of that size do not get {way}; {drops}", MTU)
+        return RunnerError(f"packets of {self.mtu} bytes do not get {way}, and small ones do; {drops}", Mishap.NO_WAY)
 
 
 @dataclass(frozen=True)
@@ -124,6 +139,7 @@ class NodeChanger:
         """Change nodes, test their links, and read the changed settings again.
 
         A value is refused only where all nodes answer afterwards, and none was started anew: else the node is to blame.
+        Nor is it where a link carries nothing: that may be a cable that was out.
 
         Args:
             changes: of each node, in the order in which they are made.
@@ -132,13 +148,15 @@ class NodeChanger:
             The new values.
 
         Raises:
-            RefusedError: a value is refused, or a node was cut off.
+            RefusedError: a value is refused.
             UnreachableError: a node does not answer, or was started anew meanwhile.
-            RunnerError: a conversation with a node broke off.
+            RunnerError: a conversation with a node broke off, or was cut off for a while; or a link carries nothing.
         """
         tests, grace_s = self._tests(changes), self.patience.grace_s * ceil(len(changes) / AT_ONCE)
         limits_s = {
-            host: self.patience.link_s * (1 + len(tests.get(host, ()))) + APPLY_S * len(own)
+            host: self.patience.link_s
+            + (self.patience.link_s + AGAIN_S) * len(tests.get(host, ()))
+            + APPLY_S * len(own)
             for host, own in changes.items()
         }
         timers = {host: Timer(host, uuid.uuid4().hex, grace_s + limit_s) for host, limit_s in limits_s.items()}
@@ -147,9 +165,11 @@ class NodeChanger:
                 tuple(changes),
                 lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host], limits_s[host]),
             )
-            if refusal := next(filter(None, refused.values()), None):
+            if refusal := min(filter(None, refused.values()), key=lambda error: error.event is not None, default=None):
                 named = _named(next(iter(changes.values())))
                 for_each(tuple(self.nodes), lambda host: self._require_alive(host, named, COME_BACK_S))
+                if refusal.event is Mishap.LINK_LOST:
+                    for_each(tuple(tests), lambda host: self._require_links(host, tests[host]))
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException as error:
@@ -161,24 +181,23 @@ class NodeChanger:
 
     def _tests(self, changes: Mapping[str, list[Change]]) -> dict[str, list[PathTest]]:
         """Make each node's tests to the next node in a ring, so that packets pass every switch port both ways."""
-        after = {
+        mtus = {place[:2]: int(value) for place, value in self.values.items() if place[2] == MTU}
+        mtus |= {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
         }
-
-        def mtu(host: str, found: Interface) -> int:
-            return after.get((host, found.name), int(self.values.get((host, found.name, MTU)) or found.mtu))
-
         tests: dict[str, list[PathTest]] = {}
         names = list(self.nodes)
         for host in changes:
             following = [*names[names.index(host) + 1 :], *names[: names.index(host)]]
-            for name in dict.fromkeys(each.interface for each in changes[host] if each.moves_link):
+            for name in dict.fromkeys(
+                each.interface for each in changes[host] if host_settings()[each.setting].moves_link
+            ):
                 source = self.nodes[host].interface(name)
                 others = ((peer, self.nodes[peer].interface(name)) for peer in following)
                 usable = ((peer, own) for peer, own in others if own and own.address and not own.loopback)
                 peer, target = next(usable, ("", None))
                 if source and source.address and target:
-                    size = min(mtu(host, source), mtu(peer, target))
+                    size = min(mtus.get((host, name), source.mtu), mtus.get((peer, name), target.mtu))
                     tests.setdefault(host, []).append(
                         PathTest(name, size, source.address, target.address, peer, self.patience.link_s)
                     )
@@ -186,7 +205,7 @@ class NodeChanger:
 
     def _change(
         self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer, limit_s: float
-    ) -> RefusedError | None:
+    ) -> RunnerError | None:
         root, known = self.nodes[host].root, host_settings()
         commands = [writing(known[each.setting], each.interface, each.after, root=root) for each in changes]
         undo = [writing(known[each.setting], each.interface, each.original, root=root) for each in changes]
@@ -201,8 +220,15 @@ class NodeChanger:
                 return RefusedError(f"{where} was refused: {failure(said)}", each.setting)
         if told[-1].taken:
             return None
-        sentence = tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
-        return RefusedError(sentence, _only([each.setting for each in changes if each.moves_link], MTU))
+        test = tests[len(told) - 1 - len(changes)]
+        return test.failed(
+            host,
+            told[-1],
+            resized=any(
+                (each.setting, each.interface) == (MTU, test.interface) and each.after != each.original
+                for each in changes
+            ),
+        )
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
         """Connect to a node again, stop its timer, and check that the change holds."""
@@ -212,7 +238,10 @@ class NodeChanger:
         except UnreachableError as error:
             raise self._cut_off(host, changes, error, timer) from error
         if stopped.exit_code != 0:
-            raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
+            raise RunnerError(
+                f"node {host}: {_named(changes)} was undone by the node, which was not reached in time",
+                Mishap.LINK_LOST,
+            )
         for each, told in zip(changes, answers, strict=True):
             found = value_of(host, (each.interface, each.setting), told)
             if found != each.after:
@@ -220,7 +249,7 @@ class NodeChanger:
                 raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
         return {(host, each.interface, each.setting): each.after for each in changes}
 
-    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
+    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RunnerError:
         """Wait until a silent node has undone its change, and return the error that this cut it off.
 
         Raises:
@@ -229,10 +258,25 @@ class NodeChanger:
         wait_s = min(timer.after_s + COME_BACK_S, self.may_wait_s())
         self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
         self._require_alive(host, _named(changes), wait_s)
-        return RefusedError(
-            f"node {host}: {_named(changes)} cut it off ({error}); it has come back",
-            _only([each.setting for each in changes]),
+        return RunnerError(
+            f"node {host}: it was cut off when {_named(changes)} was set ({error}); it answers again",
+            Mishap.LINK_LOST,
         )
+
+    def _require_links(self, host: str, tests: Sequence[PathTest]) -> None:
+        """Wait until links carry small packets again, now that what was set is undone.
+
+        Raises:
+            RunnerError: one does not.
+        """
+        small = [replace(test, mtu=SMALL, timeout_s=COME_BACK_S) for test in tests]
+        limit_s = CONFIRM_S + (COME_BACK_S + AGAIN_S) * len(small)
+        told = converse(self.reach, host, [test.command for test in small], timeout_s=limit_s)
+        for test, said in zip(small, told, strict=True):
+            if not said.taken:
+                raise RunnerError(
+                    f"{test.failed(host, said, resized=False)}, though every setting is put back", Mishap.NO_WAY
+                )
 
     def _require_alive(self, host: str, changed: str, wait_s: float) -> None:
         """Make sure that a node answers within so many seconds, and was not started anew: a change does neither.
@@ -266,12 +310,6 @@ def value_of(host: str, key: Key, told: Told) -> str:
         return host_settings()[key[1]].read(told.printed).value
     except RefusedError as error:
         raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
-
-
-def _only(settings: Sequence[str], likely: str = "") -> str:
-    """Name the setting at fault: the only one, or the likely one if it is among them; else ""."""
-    found = set(settings)
-    return likely if likely in found else found.pop() if len(found) == 1 else ""
 
 
 def _named(changes: Sequence[Change]) -> str:

@@ -131,8 +131,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 return "; ".join(self._looked_at(hosts, keys))
             except RunnerError as error:
                 what = subject(name for _, name in keys)
-                stayed = "stayed as it was set" if what == "network" else "stayed as they were set"
-                return f"whether the {what} {stayed} cannot be told: {error}"
+                were = "it was" if what == "network" else "they were"
+                return f"whether the {what} stayed as {were} set cannot be told: {error}"
 
     def restore(self) -> Mapping[str, str]:
         """Restore every node.

@@ -64,8 +64,7 @@ class Mark:
         """The holder, as a phrase."""
         what = f"study {self.study}" if self.study else "hpltune"
         host, _, pid = [*self.owner.split("|"), "", "", ""][:3]
-        where = f", process {pid} on {host}" if pid else ""
-        return f"{what} of {self.user or self.uid}{where}"
+        return f"{what} of {self.user or self.uid}{f', process {pid} on {host}' if pid else ''}"
 
     @property
     def what(self) -> str:
@@ -182,12 +181,10 @@ def _mark(reach: Transport, host: str, text: str) -> Mark | None:
 def _original(reach: Transport, host: str, interface: str, name: str, value: str) -> Original | None:
     """Return the original that a line of a note tells; None where it is no legal value of a known setting."""
     one, interface = host_settings().get(full_name(name)), interface.removeprefix("-")
-    if one is None or one.per_interface != bool(interface) or (interface and not INTERFACE.fullmatch(interface)):
+    text = one.values.text(value) if one and one.per_interface == bool(interface) else None
+    if one is None or text is None or (interface and not INTERFACE.fullmatch(interface)):
         return None
-    try:
-        return Original(host, interface, one.name, one.text(value), tokens_of(reach))
-    except RefusedError:
-        return None
+    return Original(host, interface, one.name, text, tokens_of(reach))
 
 
 def _plain(text: str) -> str:

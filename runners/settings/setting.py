@@ -63,9 +63,15 @@ class Whole(Values):
 
 def whole(least: int = 0, most: int = LARGEST, unit: str = "") -> Whole:
     """Return the whole numbers of a range, both ends included."""
-    first = f"of {unit}, at least" if unit else "of at least"
     limit = "below 2^31" if most == LARGEST else f"at most {most}"
-    return Whole(f"a whole number {first} {least}, {limit}", r"\d{1,10}", "[0-9]+", True, least, most)
+    return Whole(
+        f"a whole number of {f'{unit}, ' if unit else ''}at least {least}, {limit}",
+        r"\d{1,10}",
+        "[0-9]+",
+        True,
+        least,
+        most,
+    )
 
 
 @dataclass(frozen=True)

@@ -204,10 +204,9 @@ class KernelValue(HostSetting):
 
     def rule(self, interface: str) -> tuple[str, str]:
         """Allow exactly this script, with legal values; sudoers gives backslashes a meaning of its own, so [*] is *."""
-        place = "VALUE"
-        program, *arguments = self.write(interface, place)
+        program, *arguments = self.write(interface, "VALUE")
         exact = re.sub(r"[.*|]", r"[\g<0>]", " ".join(arguments))
-        return program, exact.replace(place, f"({self.values.rule or self.values.pattern})")
+        return program, exact.replace("VALUE", f"({self.values.rule or self.values.pattern})")
 
     @property
     def _files(self) -> str:

@@ -25,6 +25,9 @@ SshProgram = Annotated[
     str | None,
     typer.Option("--ssh", metavar="COMMAND", help='How hosts are reached: --ssh "ssh -F file". Default ssh.'),
 ]
+ClusterFile = Annotated[
+    Path | None, typer.Option("--cluster", metavar="FILE", help="The hosts of this cluster file, reached as it says.")
+]
 
 
 @net.command(cls=PlainCommand)
@@ -32,9 +35,7 @@ def show(
     hosts: Hosts = None,
     interface: Interfaces = None,
     ssh: SshProgram = None,
-    cluster: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The hosts of this cluster file, reached as it says.")
-    ] = None,
+    cluster: ClusterFile = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -80,6 +81,7 @@ def restore(
         str | None, typer.Option("--forget", metavar="HOST", help="Drop what is recorded of a host that is gone.")
     ] = None,
     ssh: SshProgram = None,
+    cluster: ClusterFile = None,
     db: Db = None,
 ) -> None:
     """Put back every host whose network a killed hpltune left changed.
@@ -90,7 +92,7 @@ def restore(
 
         hpltune net restore
 
-        hpltune net restore --hosts node1,node2
+        hpltune net restore --cluster my-cluster.toml
 
         hpltune net restore --forget node7
     """
@@ -98,9 +100,9 @@ def restore(
 
     from ..commands.hosts.net_settings import net_restore, way_to_hosts
 
-    reach, names = way_to_hosts(hosts, ssh)
+    reach, names = way_to_hosts(hosts, ssh, cluster)
     with open_store(db, create=True) as store:
-        result = net_restore(store, names if hosts else (), tokens_of(reach), force=force, forget=forget)
+        result = net_restore(store, names if hosts or cluster else (), tokens_of(reach), force=force, forget=forget)
     show_report(console(), result.report(), as_json=False)
     raise typer.Exit(1 if result.left else 0)
 

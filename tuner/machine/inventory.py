@@ -144,7 +144,7 @@ class Inventory:
             own[MODULES] = modules.replace(":", ", ")
         if self.container is not None:
             own |= {CONTAINER: str(self.container), CONTAINER_SHA256: self.container.sha256}
-        return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
+        return {**asdict(self.host), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
     def ceiling_gflops(self) -> float:

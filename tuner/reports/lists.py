@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from hpl.params import Scalar
-from hpl.programs.terms import OWN
 from results.columns import PLACED, flat
 from results.metrics import measured_watts, rate_text
 from results.plain import finite_figures
@@ -148,7 +147,7 @@ DOUBTED = ("disturbed?",)
 WRAPS = {**dict.fromkeys(FIGURES, Wrap.NEVER), "result": Wrap.ANYWHERE}
 """The reason why a trial failed may hold a path."""
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
-"""Parameters that a list of trials has, what matters most first; those of the program's own follow."""
+"""Parameters that a list of trials has, what matters most first; those of a program's own and settings follow."""
 
 
 def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
@@ -219,7 +218,7 @@ def _state(record: TrialRecord, killed: Collection[int]) -> str:
 def configuration(record: TrialRecord) -> str:
     """The parameters of a trial on one line, what matters most first."""
     words = _ran(record)
-    own = [name for name in words if name.startswith(OWN)]
+    own = [name for name in words if "." in name]
     return " ".join(f"{name}={words[name]}" for name in (*FIRST, *own) if name in words)
 
 

@@ -216,9 +216,8 @@ def _doublings(
         count = 2 * group.largest
         smaller = [point for point in own if point.count < group.largest]
         last = next(one for one in results if alike(one, group) and one.count == group.largest)
-        checked = None
-        if len(group.runs) > 2:
-            checked = _predicted(smaller, group, group.largest, noise, known).rate()
+        several = len(group.runs) > 2
+        checked = _predicted(smaller, group, group.largest, noise, known).rate() if several else None
         predicted = _predicted(own, group, count, noise, known)
         by_model = predicted.rate().gflops
         growth = growth_of(group, exact=known.exact)

@@ -84,19 +84,15 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     if findings.unknown:
         yield Sentence(f"{CAUTION}{findings.unknown}", tone=Tone.CAUTION)
     good = not findings.unknown and all(limit.surely_little for limit in findings.limits)
-    for sentence in verdicts(findings):
-        yield Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN)
+    yield from (Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN) for sentence in verdicts(findings))
     for compared in (one for one in findings.orders if one.effects and one.p is not None):
         tone = Tone.CAUTION if compared.differ else Tone.PLAIN
         yield Sentence(order_sentence(compared, findings), tone=tone)
-    for growth in findings.growth:
-        yield Sentence(growth_sentence(growth, findings.noun))
-    for doubling in findings.doublings:
-        yield Sentence(doubling_sentence(doubling, findings.noun))
+    yield from (Sentence(growth_sentence(growth, findings.noun)) for growth in findings.growth)
+    yield from (Sentence(doubling_sentence(doubling, findings.noun)) for doubling in findings.doublings)
     if findings.lost_nodes:
         yield Sentence(f"Lost on the way: {listed(findings.lost_nodes)}.", tone=Tone.BAD)
-    for sentence in uncounted(findings.failed[:SHOWN_FAILED]):
-        yield Sentence(sentence, tone=Tone.BAD)
+    yield from (Sentence(sentence, tone=Tone.BAD) for sentence in uncounted(findings.failed[:SHOWN_FAILED]))
     if len(findings.failed) > SHOWN_FAILED:
         yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)
     yield Sentence(

@@ -516,6 +516,5 @@ def _p(logs: Mapping[int, Logs]) -> float:
 def _square(pool: Sequence[float], picked: Sequence[int]) -> float:
     """Return the square of the difference that this choice of labels gives."""
     chosen = set(picked)
-    one = [pool[place] for place in chosen]
-    two = [value for place, value in enumerate(pool) if place not in chosen]
-    return (fmean(one) - fmean(two)) ** 2
+    others = [value for place, value in enumerate(pool) if place not in chosen]
+    return (fmean(pool[place] for place in chosen) - fmean(others)) ** 2

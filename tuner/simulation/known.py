@@ -56,7 +56,11 @@ def simulated_space(
     space = load(name, machine, {"binding": ["core"], **asked}, text, settings)
     idle = {parameter: [_usual(space, parameter)] for parameter in WITHOUT_EFFECT if parameter in space.varying}
     space = load(name, machine, {"binding": ["core"], **idle, **asked}, text, settings) if idle else space
-    _refuse_unknown_blas(name, space, cluster)
+    for value in map(str, space.parameters["blas"].values if "blas" in space.parameters else ()):
+        if value not in cluster.blas:
+            near = get_close_matches(value, cluster.blas, n=1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise SpaceError(f"{name}: blas = {value}: {cluster.name} has {', '.join(cluster.blas)}{hint}")
     varied = tuple(parameter for parameter in space.parameters if "." in parameter)
     choices = product(*(space.parameters[setting].values for setting in varied))
     if all(_why_not(dict(zip(varied, choice, strict=True)), cluster) is None for choice in choices):
@@ -66,19 +70,6 @@ def simulated_space(
         return space.keeping(takes)
     except SpaceError as error:
         raise SpaceError(f"{name}: {error}") from error
-
-
-def _refuse_unknown_blas(name: str, space: SearchSpace, cluster: VirtualCluster) -> None:
-    """Refuse a BLAS that the cluster's file does not describe.
-
-    Raises:
-        search_spaces.errors.SpaceError: there is one.
-    """
-    for value in map(str, space.parameters["blas"].values if "blas" in space.parameters else ()):
-        if value not in cluster.blas:
-            near = get_close_matches(value, cluster.blas, n=1)
-            hint = f": did you mean {near[0]}?" if near else ""
-            raise SpaceError(f"{name}: blas = {value}: {cluster.name} has {', '.join(cluster.blas)}{hint}")
 
 
 def refuse_impossible(space: SearchSpace) -> None:

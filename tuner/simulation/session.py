@@ -167,8 +167,7 @@ def say_n(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> 
 def why_nothing(store: Store, name: str) -> str:
     """What is said of a study without any result."""
     reasons = [record.reason for record in store.records(name) if record.reason]
-    why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
-    return f"no simulation gave a result; {why}"
+    return f"no simulation gave a result; {f'the last one: {reasons[-1]}' if reasons else 'none was legal'}"
 
 
 def study_n(site: SimulatedCluster, options: TuneOptions) -> int:

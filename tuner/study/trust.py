@@ -145,10 +145,8 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
     yield from _around_ranks(options)
     if options.xhpl is not None:
         yield NamedProgram("the program", (str(options.xhpl),))
-    for path in options.programs.values():
-        yield NamedProgram("the program", (str(path),))
-    for path in (options.blas_files or {}).values():
-        yield NamedProgram("the BLAS library", (str(path),))
+    yield from (NamedProgram("the program", (str(path),)) for path in options.programs.values())
+    yield from (NamedProgram("the BLAS library", (str(path),)) for path in (options.blas_files or {}).values())
     if options.hpl_source is not None:
         yield NamedProgram("what is built from", (str(options.hpl_source),))
 

@@ -108,6 +108,7 @@ class LaunchWatch:
         stopped_s: HPL's seconds of a run that was to stop at a column; None before it did.
         decision: why an observer ends it; None while none does.
         over: a further run began after a request to stop.
+        job_id: of the job that runs it.
     """
 
     observers: Sequence[LaunchObserver] = ()
@@ -116,6 +117,7 @@ class LaunchWatch:
     stopped_s: float | None = field(default=None, init=False)
     decision: StopDecision | None = field(default=None, init=False)
     over: bool = field(default=False, init=False)
+    job_id: str = field(default="", init=False)
 
     @contextmanager
     def of(self, job: Job, nodes: Sequence[str]) -> Iterator[None]:
@@ -236,7 +238,7 @@ class Evaluator:
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
         ran_out = status.state is JobState.TIMEOUT and len(plan.runs) == 1 and not (status.event or disturbed)
-        if ran_out and (others := crowded(self.site, job.nodes)):
+        if ran_out and (others := crowded(self.site, job.nodes, watch.job_id)):
             status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)
@@ -316,10 +318,9 @@ class Evaluator:
         on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or site.gpus)
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
-        if not plan.program.workload.has_peak:
-            ceiling = 0.0
         alone = plan.program.built or not site.rpeak.stated
-        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0, alone)
+        has_peak = plan.program.workload.has_peak
+        return MachineLimits(ceiling if has_peak else 0.0, core_gflops, site.dgemm_gflops > 0, alone)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
@@ -434,6 +435,7 @@ class Evaluator:
         job_id = self._submit(job, stop)
         if job_id is None:
             return JobStatus(JobState.CANCELLED, message="the run was cancelled")
+        watch.job_id = job_id
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
         begin = _Begin(job, job_id, self.site.program.prints_at_once, began_s + begins_s)

@@ -73,9 +73,9 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     ended = _end(plan, status, found, stdout, stderr)
     mismatch = None if ended and not reports else _mismatch(plan, reports, found)
     if plan.stop_at is not None:
-        return Verdict(
-            (), (mismatch or _stopped_fault(status, found, stderr),), observed, status.state is JobState.CANCELLED
-        )
+        stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
+        early = None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
+        return Verdict((), (mismatch or early,), observed, status.state is JobState.CANCELLED)
     surplus = _surplus(plan, found)
     faults = tuple(
         mismatch or surplus or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
@@ -123,9 +123,8 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stdout: str, stde
     if found.finished and len(found.results) >= len(plan.runs):
         return None
     title = plan.program.workload.title
-    said = f"{title} printed {len(found.results)} of {len(plan.runs)} results"
-    if len(found.results) >= len(plan.runs):
-        said = f"what {title} printed ends before its last lines"
+    cut_off, so_many = len(found.results) >= len(plan.runs), f"{len(found.results)} of {len(plan.runs)} results"
+    said = f"what {title} printed ends before its last lines" if cut_off else f"{title} printed {so_many}"
     ended = ended_early(status, found, stderr, said)
     if ended.invalidity is Invalidity.RUNTIME and (not status.message or status.message.startswith("a rank ")):
         words = words_of_ranks(stderr) or ("" if found.results else words_of_ranks(_OWN_ROWS.sub("", stdout)))
@@ -153,12 +152,6 @@ def another_run(asked: HplParams, result: HplResult) -> Failure | None:
     return Failure(Invalidity.RUNTIME, f"{NOT_ASKED}: {ran}")
 
 
-def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
-    """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
-    stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
-    return None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
-
-
 def _reached(stderr: str) -> str:
     panels = parse_panels(stderr)
     return f" after {panels[-1].fraction:.0%} of its operations" if panels else ""
@@ -169,17 +162,9 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) ->
         return ended or Failure(Invalidity.RUNTIME, "HPL printed no result for it")
     if another := another_run(asked, result):
         return another
-    if result.passed is None:
-        return _unchecked(asked, ended)
+    if result.passed is None:  # it was told not to check it, or the run was cut off between the two
+        unchecked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
+        cut_off = ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")
+        return Failure(Invalidity.CORRECTNESS, unchecked) if asked.threshold <= 0 else cut_off
     why = result.why_not(asked.threshold)
     return Failure(Invalidity.CORRECTNESS, why) if why else None
-
-
-def _unchecked(asked: HplParams, ended: Failure | None) -> Failure:
-    """Why HPL printed a result and no residual: it was told not to check it, or the run was cut off between the two."""
-    if asked.threshold <= 0:
-        return Failure(
-            Invalidity.CORRECTNESS,
-            f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0",
-        )
-    return ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")

@@ -14,7 +14,7 @@ from hpl.params import Scalar
 from hpl.programs.family import ReadyProgram
 from results.record import Invalidity, TrialRecord, TrialState
 from runners.base import JobStatus
-from runners.errors import Mishap, RunnerError
+from runners.errors import OF_NODES, Mishap, RunnerError
 
 from ..clock import Clock, RealClock
 from ..errors import NodesLostError
@@ -165,6 +165,7 @@ class Launching:
         evaluator: what runs plans here.
         book: where trials are recorded.
         stop: after a request nothing is repeated.
+        blamed: which of a launch's settings are to blame that it lost a node; none where that may be chance.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -175,6 +176,7 @@ class Launching:
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
+    blamed: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = lambda _settings: {}
 
     def measure(self, asked: Trials, limits: LaunchLimits) -> LaunchOutcome:
         """Begin trials and launch them together, if one HPL.dat holds them, else the first.
@@ -224,7 +226,8 @@ class Launching:
 
         def once(*_before: object) -> LaunchOutcome:
             ended.append(self.evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop))
-            return LaunchOutcome({}, event=ended[-1].event, why=ended[-1].message, lost_nodes=ended[-1].lost_nodes)
+            done = LaunchOutcome({}, event=ended[-1].event, why=ended[-1].message, lost_nodes=ended[-1].lost_nodes)
+            return self._with_blame(done, plan)
 
         self._until_it_counts(once(), once).require_nodes()
         return ended[-1]
@@ -232,7 +235,7 @@ class Launching:
     def _until_it_counts(
         self, done: LaunchOutcome, again: Callable[[Trials, Mapping[Mishap, int]], LaunchOutcome]
     ) -> LaunchOutcome:
-        """Repeat a launch as often as `Mishap` says; the only place that decides that.
+        """Repeat a launch as often as `Mishap` says, unless a setting is to blame; the only place that decides that.
 
         Args:
             done: what came of the first launch.
@@ -240,12 +243,19 @@ class Launching:
                 repeated, and for what.
         """
         repeated = Counter[Mishap]()
-        while done.event and repeated[done.event] < done.event.repeats and self._may_wait_s() > 0:
+        while (
+            done.event
+            and not done.unavailable
+            and repeated[done.event] < done.event.repeats
+            and self._may_wait_s() > 0
+        ):
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1
             done = again(done.left, repeated)
-        return done
+        return (
+            replace(done, event=None, lost_nodes=self._still_silent(done)) if done.unavailable and done.event else done
+        )
 
     def _again(
         self,
@@ -311,9 +321,18 @@ class Launching:
             if event and not event.lasting and (late or repeated[event] >= event.repeats):
                 result = replace(result, event=None)
             records, outcome = self._ended(list(together.values()), plan, result)
+            outcome = self._with_blame(outcome, plan)
+            if outcome.event and outcome.unavailable:
+                records = [
+                    replace(record, state=TrialState.FAILED, invalidity=Invalidity.CONSTRAINTS) for record in records
+                ]
         ended = {place: self.book.commit(record) for place, record in zip(together, records, strict=False)}
         left = {place: trial for place, trial in trials.items() if place not in ended}
         return replace(outcome, records=ended, left=left)
+
+    def _with_blame(self, outcome: LaunchOutcome, plan: TrialPlan) -> LaunchOutcome:
+        """Return an outcome with the settings that are to blame for the loss of a node."""
+        return replace(outcome, unavailable=self.blamed(plan.settings)) if outcome.event in OF_NODES else outcome
 
     def _ended(
         self, trials: Sequence[PlannedTrial[TrialPlan]], plan: TrialPlan, result: LaunchResult
@@ -369,13 +388,13 @@ class Launching:
 
     def _still_silent(self, done: LaunchOutcome) -> tuple[str, ...]:
         """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
+        then = "" if done.unavailable else ": the run is repeated"
         if done.event is not Mishap.NODE_LOST:
-            self._say(f"{done.why}: the run is repeated.")
+            self._say(f"{done.why}{then}.")
             return ()
         names, site = ", ".join(done.lost_nodes), self.evaluator.site
-        batch = site.nodes.cluster.batch if site.nodes else None
-        if batch:
-            self._say(f"Node {names} failed: the run is repeated on what {batch.words.title} gives.")
+        if site.nodes and (batch := site.nodes.cluster.batch):
+            self._say(f"Node {names} failed{then and f'{then} on what {batch.words.title} gives'}.")
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
 
@@ -386,7 +405,7 @@ class Launching:
             if time.monotonic() > give_up_s or self._may_wait_s() <= 0:
                 return silent
             time.sleep(PAUSE_S)
-        self._say("It answers again: the run is repeated.")
+        self._say(f"It answers again{then}.")
         return ()
 
     def _may_wait_s(self) -> float:

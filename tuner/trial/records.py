@@ -78,9 +78,8 @@ def finished(
     stopped = next((panel for panel in parse_panels(errors_text) if panel.stopped), None)
     fault = verdict.faults[index]
     result = verdict.results[index] if index < len(verdict.results) else None
-    state = TrialState.FAILED if fault else TrialState.COMPLETE
-    if fault and (verdict.cancelled or measured.event):
-        state = TrialState.CANCELLED
+    failed = TrialState.CANCELLED if verdict.cancelled or measured.event else TrialState.FAILED
+    state = failed if fault else TrialState.COMPLETE
     return replace(
         begun,
         state=state,

@@ -73,17 +73,18 @@ def test_each_interface_that_people_name_is_a_network_and_a_node_without_it_is_t
     assert notes == ["node n2: ib0 has no IPv4 address, so nothing is sent over it."]
 
 
-Look = Callable[[], tuple[str, list[str], list[str]]]
+Look = Callable[..., tuple[str, list[str], list[str]]]
 
 
 @pytest.fixture
 def look(hosts: HostsLab) -> Look:
-    """What h1 tells of the ways between itself and h2."""
-    lab, both = hosts.wired(2), ("h1", "h2")
+    """What h1, or another, tells of the ways between itself and h2, or others."""
     code = "from runners.hosts.transport import Ssh; from runners.readiness.networks import ways_between; "
-    code += f"print(repr(ways_between(Ssh({lab.ssh!r}), {both}, {both}, ('eth0',))))"
+    code += f"print(repr(ways_between(Ssh({hosts.ssh!r}), {{0}}, {{0}}, ('eth0',))))"
     path = f"PYTHONPATH={Path(__file__).parents[3]}"
-    return lambda: ast.literal_eval(lab.run("h1", "env", path, sys.executable, "-c", code))
+    return lambda nodes=("h1", "h2"), host="h1": ast.literal_eval(
+        hosts.run(host, "env", path, sys.executable, "-c", code.format(nodes))
+    )
 
 
 @pytest.mark.parametrize("answer", ["drop", "reject", "reject with tcp reset"])
@@ -96,6 +97,16 @@ def test_a_firewall_is_named_with_its_hosts_however_it_answers(hosts: HostsLab, 
         shut, _, _ = look()
     assert shut.startswith("node h2 cannot reach this host (h1, 10.77.0.1), to which MPI's daemons there must connect")
     assert not [command for host in ("h1", "h2") for command in hosts.processes(host) if "listens" in command]
+
+
+def test_a_host_that_rejects_all_others_is_named_and_where_hpltune_runs_on_no_node_that_helps(
+    hosts: HostsLab, look: Look
+) -> None:
+    four = ("h1", "h2", "h3", "h4")
+    with hosts.firewall("h3", "drop"):
+        assert look(four)[0].startswith("nothing gets through to high ports from other nodes to node h3 (10.77.0.3), w")
+        assert "must connect: start hpltune on a node, or let" in look(("h1", "h2"), "h3")[0]
+        assert "must connect: let their connections in" in look(four, "h3")[0]
 
 
 def test_where_nothing_can_listen_it_is_not_known_whether_there_is_a_way(hosts: HostsLab, look: Look) -> None:

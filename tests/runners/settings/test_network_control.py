@@ -8,7 +8,7 @@ from net_lab import HostsLab
 from settings_builders import Notes
 from waiting import until
 
-from runners.errors import InvalidJobError, RefusedError, UnreachableError
+from runners.errors import InvalidJobError, Mishap, RefusedError, RunnerError, UnreachableError
 from runners.hosts.transport import Local, Ssh
 from runners.settings.changing import Patience
 from runners.settings.control import SettingsControl
@@ -133,6 +133,52 @@ def test_a_value_that_is_accepted_but_not_taken_is_refused(lab: HostsLab, networ
         network.apply({"net.tcp_rmem": "5000 6000 7000"})
 
 
+@pytest.mark.parametrize("changed", ["net.mtu", "net.rx_ring", "net.tx_ring"])
+def test_a_cable_that_is_out_while_a_value_is_tested_is_not_its_fault(lab: HostsLab, changed: str) -> None:
+    """The plug of h2 is out for some seconds from when h1 is given the value, and its driver has rings."""
+    plug, rings = f"/sbin/ip -n {lab.namespace('switch')} link set p2-0", lab.folder / "rings"
+    pull = f'[ "$(hostname)" != h1 ] || {{ {plug} down; (sleep 5; {plug} up) </dev/null >/dev/null 2>&1 & }}'
+    ip = f'#!/bin/sh\ncase "$*" in *"mtu 3000") {pull};; esac\nexec /sbin/ip "$@"\n'
+    told = r"Current hardware settings:\nRX:\t$(cat $f.rx || echo 256)\nTX:\t$(cat $f.tx || echo 256)\n"
+    ethtool = (
+        f'#!/bin/sh\nf={rings}.$(hostname)\ncase "$*" in "-g eth0") printf "{told}" 2>/dev/null; exit;;\n'
+        f'"-G eth0 "*) echo "$4" >$f.$3; [ "$4" != 3000 ] || {pull}; exit;; esac\nexec /usr/sbin/ethtool "$@"\n'
+    )
+    with (
+        lab.planted("ip", ip),
+        lab.planted("ethtool", ethtool),
+        SettingsControl(reach(lab), lab.names, ("eth0",), Notes(), patience=Patience(30.0, 1.0)) as network,
+    ):
+        try:
+            with pytest.raises(RunnerError) as mishap:
+                network.apply({changed: 3000})
+            assert mishap.value.event is Mishap.LINK_LOST, mishap.value
+            assert "from h1 to h2 over eth0" in str(mishap.value)
+            assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
+        finally:
+            lab.link("h2", "up")
+
+
+def test_packets_that_the_switch_drops_are_no_fault_of_a_ring(lab: HostsLab) -> None:
+    for host in lab.names:
+        lab.run(host, "ip", "link", "set", "eth0", "mtu", "9000")
+    ethtool = (
+        '#!/bin/sh\ncase "$*" in "-g eth0") echo "Current hardware settings:"; echo "RX: 256";;\n"-G "*);;\n'
+        '*) exec /usr/sbin/ethtool "$@";; esac\n'
+    )
+    try:
+        with (
+            lab.planted("ethtool", ethtool),
+            SettingsControl(reach(lab), lab.names, ("eth0",), Notes(), patience=Patience(30.0, 1.0)) as network,
+            pytest.raises(RunnerError, match=r"packets of 9000 bytes do not get from h\d to h\d over eth0") as mishap,
+        ):
+            network.apply({"net.rx_ring": 512})
+        assert mishap.value.event is Mishap.NO_WAY
+    finally:
+        for host in lab.names:
+            lab.run(host, "ip", "link", "set", "eth0", "mtu", "1500")
+
+
 def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: Notes) -> None:
     """A driver that loses its link with TSO off, and finds it again with TSO on."""
     text = (
@@ -143,9 +189,12 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
     with (
         lab.planted("ethtool", text),
         SettingsControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
-        pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
+        pytest.raises(
+            RunnerError, match=r"node h2: it was cut off when net\.tso = off was set .*; it answers"
+        ) as mishap,
     ):
         network.apply({"net.tso": "off"})
+    assert mishap.value.event is Mishap.LINK_LOST
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
     assert journal.kept == {}
     assert timers(lab) == []

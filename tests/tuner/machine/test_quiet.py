@@ -1,6 +1,9 @@
 """A study waits for a quiet machine, no longer than was asked for, and tells what it waits for."""
 
+import os
+import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from as_user import Run
@@ -189,6 +192,19 @@ def test_two_looks_tell_what_was_busy_and_whose_programs_took_most() -> None:
 def test_whatever_a_node_prints_is_a_load_or_none(text: str) -> None:
     load = parse_load(text)
     assert load is None or 0 <= load.busy <= load.cores
+
+
+def test_a_rank_of_ours_that_outlives_its_run_is_no_other_program(tmp_path: Path) -> None:
+    assert parse_load(PRINTED.replace(" ada ", " = ")) == OthersLoad(2, 1.2, ("python3",))
+    rank = tmp_path / "outlives"
+    rank.symlink_to("/bin/sh")
+    environment = {**os.environ, "HPLTUNE_JOB": "ours"}
+    with subprocess.Popen([rank, "-c", "while :; do :; done"], env=environment) as outlives:
+        try:
+            seen = [others_on(None, [HERE], job)[HERE].programs for job in ("ours", "", "others")]
+        finally:
+            outlives.kill()
+    assert ["outlives" in programs for programs in seen] == [False, True, True]
 
 
 def test_this_machine_tells_its_load() -> None:

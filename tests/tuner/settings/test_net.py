@@ -65,7 +65,8 @@ def test_what_a_killed_hpltune_left_changed_is_put_back(net: On, lab: HostsLab, 
     with Store.open(home / "data/hpltune.db") as store:
         store.network.remember([an_original(host=host, owner=dead, ssh=tuple(lab.ssh)) for host in lab.names])
     assert "h2 still has changed settings: `hpltune net restore` restores them." in net("show", "--hosts", "h2").stdout
-    restored = net("restore", "--hosts", "h1,h2")
+    (home / "lab.toml").write_text(lab.cluster(ssh=lab.ssh))
+    restored = net("restore", "--cluster", "lab.toml", ssh=False)
     assert restored.returncode == 0, restored.stderr
     assert "Put back on h1: eth0 mtu = 1500." in restored.stdout
     assert mtus(lab) == [1500, 1500]

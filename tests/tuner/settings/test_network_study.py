@@ -119,6 +119,32 @@ def test_a_value_that_the_switch_drops_is_tried_once_also_after_resuming(
     assert mtus(lab) == [1500, 1500]
 
 
+@pytest.mark.parametrize(("values", "of_trials"), [("1500,3000", ["cancelled", "failed"]), ("3000,1500", [])])
+def test_a_value_that_lets_nodes_start_anew_is_blamed_once_and_no_node_is_taken_out(
+    tune: list[str], lab: HostsLab, head: OnHead, hpltune: Run, values: str, of_trials: list[str]
+) -> None:
+    """A host that is given MTU 3000 has another boot afterwards: each time the other host."""
+    boots = lab.folder / "boots"
+    boots.write_text("")
+    name = f"h$(($(wc -c <{boots}) % 4 / 2 + 1))"
+    ip = f'#!/bin/sh\ncase "$*" in *"mtu 3000") [ "$(hostname)" = {name} ] && printf xx >>{boots}; exit;; esac\n'
+    told = f'[ "$(hostname)" = h1 ] && n=$(($(wc -c <{boots}) / 4)) || n=$((($(wc -c <{boots}) + 2) / 4))'
+    boot = 'printf "6f1d1b0e-7f0a-4a57-8c39-9a2f5a0c7d%02d\\n" $n'
+    head_of = f'#!/bin/sh\ncase "$*" in *boot_id) {told}; {boot}; exit;; esac\n'
+    with (
+        lab.planted("ip", ip + 'exec /sbin/ip "$@"\n'),
+        lab.planted("head", head_of + 'exec /usr/bin/head "$@"\n'),
+    ):
+        done = head(*tune, "--study", "anew", "--set", "NB=32,64,96", "--set", f"net.mtu={values}")
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0, said + done.stderr
+    assert said.count("2 launches with net.mtu = 3000 with net.interface = eth0 lost a node, and none with other") == 1
+    assert "taken out" not in said
+    trials = [trial for trial in json.loads(hpltune("show", "anew", "--json").stdout) if trial["kind"] == "search"]
+    assert [trial["state"] for trial in trials if trial["params"]["net.mtu"] == 3000] == of_trials
+    assert {trial["params"]["NB"] for trial in trials if trial["state"] == "complete"} == {32, 64, 96}
+
+
 @pytest.mark.process
 def test_two_databases_do_not_change_one_network_and_leave_it_as_it_was(
     tune: list[str], lab: HostsLab, home: Path, head: OnHead

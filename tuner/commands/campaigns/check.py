@@ -446,9 +446,8 @@ def _compared(request: CheckRequest, before: Baseline, measured: RunResult, stor
         return CheckResult(request, before, measured, None, changes=changes)
     shown = noise_at_first(before.study.host)
     change = speed_change(before.gflops, now, request.tolerance, shown, before.occasions)
-    more = None
-    if not (change.can_tell or change.slower_now):
-        more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions)
+    open_still = not (change.can_tell or change.slower_now)
+    more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions) if open_still else None
     control = _control(request, before, every, store)
     return CheckResult(request, before, measured, change, more, changes, control)
 

@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -160,7 +160,7 @@ class DoctorResult:
 
     def _facts(self) -> dict[str, object]:
         return {
-            "host": self.host.to_dict(),
+            "host": asdict(self.host),
             "rpeak_gflops": self.rpeak.gflops,
             "rpeak_reasoning": list(self.rpeak.reasoning),
             "above_peak": self.above_peak,
@@ -227,8 +227,7 @@ def _open_to_others(user_dirs: UserDirs) -> Iterator[str]:
 
 def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iterator[Sentence]:
     """What is missing for a command or that nothing is, and advice."""
-    for sentence in missing:
-        yield Sentence(f"Missing: {sentence}", tone=Tone.BAD)
+    yield from (Sentence(f"Missing: {sentence}", tone=Tone.BAD) for sentence in missing)
     if not missing:
         yield Sentence(f"Everything that `{command}` needs is here.", tone=Tone.GOOD)
     for sentence in advice:

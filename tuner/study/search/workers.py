@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from threading import Lock
 from types import TracebackType
 from typing import Protocol, Self
@@ -30,6 +31,11 @@ from .search_limits import RunTimeEstimate, SearchLimits
 FACT = "cannot have "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
 
+LOSSES = 2
+"""Launches that lost a node, from which on what they have in common may be to blame."""
+LOST = "lost a node at "
+"""Begins the name of a fact that has the settings of a launch that lost a node."""
+
 
 @dataclass
 class UnavailableParts:
@@ -38,15 +44,11 @@ class UnavailableParts:
     context: StudyContext
     study: str
     _lock: Lock = field(default_factory=Lock, init=False)
-    _parts: Sequence[Point] | None = field(default=None, init=False)
 
     @property
     def parts(self) -> Sequence[Point]:
         """All that is known."""
-        if self._parts is None:
-            facts = self.context.store.study(self.study).host.items()
-            self._parts = [dict(value) for name, value in facts if name.startswith(FACT) and isinstance(value, dict)]
-        return self._parts
+        return self._kept(FACT)
 
     def rule_out(self, part: Point) -> None:
         """Ask for no configuration any more that has all these values, in later sessions neither.
@@ -55,11 +57,31 @@ class UnavailableParts:
             part: parameters with their values; nothing happens where there are none.
         """
         with self._lock:
-            if not part or part in self.parts:
-                return
-            self._parts = [*self.parts, part]
-            self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
-        self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+            if part and part not in self.parts:
+                self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
+                self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+
+    def blamed(self, own: Point) -> Point:
+        """Rule out the settings of a launch that are to blame that it lost a node; none where that may be chance.
+
+        They are what all such launches have in common, from the second on, where a run without it ended well, and none
+        with it did. Launches with what was ruled out before do not count.
+        """
+        store, known = self.context.store, self.parts
+        store.note_host(self.study, {f"{LOST}{datetime.now(UTC).isoformat()}": dict(own)})
+        losses = [one.items() for one in self._kept(LOST) if not any(part.items() <= one.items() for part in known)]
+        common = set(own.items()).intersection(*losses)
+        well = [run.params.items() for run in store.records(self.study) if run.state is TrialState.COMPLETE]
+        if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
+            return {}
+        part = {name: value for name, value in own.items() if (name, value) in common}
+        self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
+        self.rule_out(part)
+        return part
+
+    def _kept(self, name: str) -> list[Point]:
+        facts = self.context.store.study(self.study).host.items()
+        return [dict(fact) for one, fact in facts if one.startswith(name) and isinstance(fact, dict)]
 
 
 def told(part: Point) -> str:
@@ -190,6 +212,7 @@ class LaunchWorker:
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.session.meter.clock,
+            blamed=self.unavailable.blamed,
         )
 
     def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:

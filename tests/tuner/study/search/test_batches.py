@@ -22,6 +22,7 @@ from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.stopping import StopRequest
 from tuner.study.search.scheduler import replay_records
+from tuner.study.search.workers import UnavailableParts
 from tuner.trial.ladder import outcomes_of, rung_of
 from tuner.trial.records import started
 
@@ -228,6 +229,21 @@ def test_a_time_limit_that_came_while_others_were_at_work_counts_only_the_second
     last = study.trial(point(NB=64), Kind.SEARCH)
     assert last.reason.startswith("stopped at its time limit of 2 s, while others took 1.2 of 2 cores, mostly python3")
     assert states([*study.records()]) == [TrialState.CANCELLED, TrialState.FAILED]
+
+
+def test_what_all_launches_share_that_lost_a_node_is_blamed_where_runs_without_it_ended_well(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    parts = UnavailableParts(study.session.context, study.session.study)
+    assert parts.blamed({"net.mtu": 9000, "net.tso": "on"}) == {}, "once may be chance"
+    assert parts.blamed({"net.mtu": 9000, "net.tso": "on"}) == {}, "nothing else ran"
+    study.trial(point(NB=64), Kind.SEARCH)
+    assert parts.blamed({"net.mtu": 9000, "net.tso": "off"}) == {"net.mtu": 9000}
+    assert UnavailableParts(study.session.context, study.session.study).parts == [{"net.mtu": 9000}]
+    lost = [(1500, "on"), (3000, "off")] * 2
+    found = [parts.blamed({"net.mtu": mtu, "net.tso": tso}) for mtu, tso in lost]
+    assert found == [{}] * 4, "they share nothing: the node is to blame"
 
 
 def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(make_study: MakeStudy) -> None:

@@ -43,9 +43,11 @@ def _real_c(series: Sequence[NodeSeries]) -> Iterator[tuple[float, float]]:
     own = {of_file.host for of_file in series if "hwmon" in of_file.name}
     for of_file in series:
         if "hwmon" in of_file.name or of_file.host not in own:
-            for time_s, value in zip(of_file.times_s, of_file.values, strict=True):
-                if COLDEST_C < MILLI * value < HOTTEST_C and value != 0.0:
-                    yield time_s, MILLI * value
+            yield from (
+                (time_s, MILLI * value)
+                for time_s, value in zip(of_file.times_s, of_file.values, strict=True)
+                if COLDEST_C < MILLI * value < HOTTEST_C and value != 0.0
+            )
 
 
 class ThrottleEvents(FileSensor):
