@@ -62,8 +62,8 @@ def new(**changes: Scalar) -> TrialRecord:
 
 def launched(evaluator: Evaluator, book: MemoryBook) -> TrialRecord:
     """The record of a run alone."""
-    launching = Launching(evaluator=evaluator, book=book, listener=lambda _: None, stop=StopRequest())
-    done = launching.measure({0: PlannedTrial(new(), plan(new().params, evaluator.site))}, LIMITS)
+    launching = Launching(sites=[evaluator], book=book, listener=lambda _: None, stop=StopRequest())
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, evaluator.machine))}, LIMITS)
     return done.records[0]
 
 
@@ -123,7 +123,7 @@ class Launches(Evaluator):
 
     outcomes: list[dict[str, Any]] = field(default_factory=list)
 
-    def evaluate(self, *_: Any) -> LaunchResult:
+    def run(self, *_: Any) -> LaunchResult:
         told, now = self.outcomes.pop(0), datetime.now(UTC)
         fault = Failure(Invalidity.CONSTRAINTS, told.get("disturbed", "a node stopped answering")) if told else None
         verdict = Verdict((), (fault,), None, cancelled=False)
@@ -141,7 +141,7 @@ def repeated(
     events, book = list[Event](), MemoryBook(Path("runs"))
     evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes))  # type: ignore[arg-type]
     launching = Launching(
-        evaluator=evaluator,
+        sites=[evaluator],
         book=book,
         listener=events.append,
         stop=stop or StopRequest(),
