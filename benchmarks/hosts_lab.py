@@ -159,7 +159,7 @@ def lab_workshop(workshop: Workbench, lab: Lab) -> Workbench:
     host = replace(workshop.site.host, physical_cores=HOSTS)
     site = replace(workshop.site, host=host)
     runner = LocalRunner(LabLauncher(lab, workshop.site.mpi.mpirun))
-    return replace(workshop, site=site, evaluator=replace(workshop.evaluator, site=site, runner=runner))
+    return replace(workshop, site=site, evaluator=replace(workshop.evaluator, machine=site, runner=runner))
 
 
 def lab_cluster(cluster: VirtualCluster) -> VirtualCluster:

@@ -42,7 +42,7 @@ from tuner.options import TuneOptions
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.names import SEARCHED
 from tuner.study.objective import of_study
-from tuner.study.search.scheduler import replay_records
+from tuner.study.search.loop import replay_records
 from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder
 
 N = 20_000

@@ -16,6 +16,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,7 +39,6 @@ from tuner.options import TuneOptions
 from tuner.replay.landscape import RecordedLandscape, RecordedPoint, Run, kept
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.known import machine_of, probes_of
-from tuner.simulation.plan import virtual_plan
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
@@ -124,11 +124,12 @@ def with_timed(known: Probes, workshop: Workbench, space: SearchSpace) -> Probes
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
         figures = timed(
             Launching(
-                evaluator=workshop.evaluator,
+                sites=[workshop.evaluator],
                 book=MemoryBook(Path(folder)),
                 listener=lambda _: None,
                 stop=StopRequest(),
             ),
+            workshop.evaluator,
             plan(space.first, workshop.site),
             Path(folder),
             LIMIT_S,
@@ -155,7 +156,7 @@ def run_of(measured: LaunchResult, N: int) -> Run:
 def launched(workshop: Workbench, wish: Point, folder: Path, stop: StopRequest) -> Run:
     """One real launch of a complete point, in the words of the file."""
     try:
-        measured = workshop.evaluator.evaluate(plan(wish, workshop.site), folder, LIMIT_S, stop)
+        measured = workshop.evaluator.run(plan(wish, workshop.site), folder, LIMIT_S, stop)
     except (PlanError, HplError, RunnerError) as error:
         return Run(None, 0.0, 0.0, (), str(error))
     return run_of(measured, int(wish["N"]))
@@ -183,36 +184,30 @@ def record_real(recording: Recording, workshop: Workbench, rounds: int, out: Pat
 
 def record_simulated(recording: Recording, site: SimulatedCluster, out: Path) -> None:
     """Simulated runs, several at a time; one of each suffices, because they are all alike."""
-    simulator = Simulator(site, cores_here(), LIMIT_S)
-    points = recording.points()
-    waiting: list[tuple[str, bool, int]] = []
-    stop = StopRequest()
+    simulator, stop = Simulator(site, cores_here()), StopRequest()
 
-    def collect() -> None:
-        key, small, N = waiting.pop(0)
-        measured = simulator.next_result(stop)
-        (recording.small if small else recording.full).setdefault(key, []).append(run_of(measured, N))
+    def simulated(place: Path, params: Point) -> Run:
+        try:
+            return run_of(simulator.run(simulator.plan(params), place, LIMIT_S, stop), int(params["N"]))
+        except (PlanError, RunnerError) as error:
+            return Run(None, 0.0, 0.0, (), str(error))
 
-    with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
-        for number, (key, point) in enumerate(points.items()):
-            for small in (False, True):
-                complete = recording.space.complete(point)
-                N = recording.small_n if small else int(complete["N"])
-                while not simulator.free:
-                    collect()
-                place = Path(folder) / f"{number}-{small}"
-                try:
-                    simulator.start(virtual_plan({**complete, "N": N}, site.cluster), place)
-                except (PlanError, RunnerError) as error:
-                    (recording.small if small else recording.full).setdefault(key, []).append(
-                        Run(None, 0.0, 0.0, (), str(error))
-                    )
-                    continue
-                waiting.append((key, small, N))
-            if number % 100 == 0:
-                print(f"{number} of {len(points)} points", file=sys.stderr, flush=True)
-        while waiting:
-            collect()
+    wishes = [
+        (key, small, {**complete, **({"N": recording.small_n} if small else {})})
+        for key, point in recording.points().items()
+        for complete in [recording.space.complete(point)]
+        for small in (False, True)
+    ]
+    with (
+        tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder,
+        ThreadPoolExecutor(cores_here()) as pool,
+    ):
+        places = [Path(folder) / str(number) for number in range(len(wishes))]
+        found = pool.map(simulated, places, [params for _, _, params in wishes])
+        for number, ((key, small, _), run) in enumerate(zip(wishes, found, strict=True)):
+            (recording.small if small else recording.full).setdefault(key, []).append(run)
+            if number % 200 == 0:
+                print(f"{number} of {len(wishes)} runs", file=sys.stderr, flush=True)
     simulator.close()
     recording.save(out)
 

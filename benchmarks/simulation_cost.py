@@ -62,9 +62,9 @@ def _cost(
         point = {"blas": "atlas", "layout": f"{ranks}x1", "BCAST": "1rg", "DEPTH": 0, "net.rx_usecs": 0, **params}
         site = SimulatedCluster.open(cluster, UserDirs.of_user(), None, None)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        simulator = Simulator(site, 1, 3600.0, every, memory_bytes=2**36)
+        simulator = Simulator(site, 1, every, memory_bytes=2**36)
         with tempfile.TemporaryDirectory() as folder:
-            measured = simulator.run(virtual_plan(point, cluster), Path(folder) / "run", StopRequest())
+            measured = simulator.run(virtual_plan(point, cluster), Path(folder) / "run", 3600.0, StopRequest())
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
         rate = measured.verdict.results[0].gflops if measured.verdict.results else float("nan")

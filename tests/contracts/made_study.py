@@ -1,6 +1,5 @@
 """Studies whose trials a test makes one by one, through real MPI: of a program that prints HPL's output, or of HPL."""
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,9 +27,10 @@ from tuner.stopping import StopRequest
 from tuner.study.ledger import Incumbent, Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
+from tuner.study.search.budget_rule import BudgetRule
+from tuner.study.search.loop import OtherProcesses, Search
 from tuner.study.search.search_limits import RunTimeEstimate, SearchLimits
-from tuner.study.search.workers import LaunchWorker, LaunchWorkers, UnavailableParts
+from tuner.study.search.trials import StudyTrials, UnavailableParts
 from tuner.study.session import StudyContext, StudySession
 from tuner.trial.early_stopping import EarlyStopping
 from tuner.trial.evaluate import Evaluator
@@ -93,9 +93,11 @@ class MadeStudy:
         return self.ledger
 
     @property
-    def workers(self) -> list[LaunchWorker]:
+    def trials(self) -> StudyTrials[Evaluator]:
         unavailable = UnavailableParts(self.session.context, self.session.study)
-        return [LaunchWorker(self.session, self.book, self.limits, unavailable, each) for each in self.evaluators]
+        clock = self.session.meter.clock
+        sites = [replace(one, left_s=self.session.meter.remaining_s) for one in self.evaluators]
+        return StudyTrials(self.session, sites, self.book, self.limits, unavailable, clock=clock)
 
     def later(self, listener: Listener) -> "MadeStudy":
         """The same study in another session, which has not read what is stored."""
@@ -124,25 +126,31 @@ class MadeStudy:
         return self.session.records(kinds)
 
     def launch(self, points: Sequence[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
-        return self.workers[0].launch(points, kind, rung)
+        return self.trials.launch(points, kind, rung)
 
     def trial(self, params: dict[str, Scalar], kind: Kind) -> TrialRecord:
-        return self.workers[0].trial(params, kind)
+        return self.trials.trial(params, kind)
 
     def search(
-        self, engine: Engine, *, reserved_runs: float = 0, first: Sequence[Point] = (), ladder: Ladder = (FULL,)
+        self,
+        engine: Engine,
+        *,
+        reserved_runs: float = 0,
+        first: Sequence[Point] = (),
+        ladder: Ladder = (FULL,),
+        repeats: int = 1,
     ) -> str:
         made = replace(self, limits=replace(self.limits, every_rate=engine.wants_every_rate))
-        return Scheduler(
+        return Search(
             session=self.session,
             ledger=self.ledger,
-            workers=LaunchWorkers(deque(made.workers)),
+            trials=made.trials,
             rule=BudgetRule(meter=self.meter, reserved_runs=reserved_runs),
             run_time=self.limits.run_time,
             ladder=ladder,
+            repeats=repeats,
             first=first,
             others=OtherProcesses(self.session, self.ledger),
-            unavailable=UnavailableParts(self.session.context, self.session.study),
         ).search(engine)
 
 

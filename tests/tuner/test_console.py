@@ -22,7 +22,7 @@ from tuner.events import (
     WorkEnded,
     WorkStarted,
 )
-from tuner.trial.varying_label import legend, varying_label
+from tuner.trial.plan import legend, varying_label
 
 
 def test_a_trial_that_is_announced_again_leaves_no_bar_behind_when_it_ends() -> None:

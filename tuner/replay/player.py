@@ -3,11 +3,11 @@
 import json
 import sys
 import time
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 from hpl import output
 from hpl.build import replay_child
@@ -24,10 +24,11 @@ from runners.paths import Tail
 
 from ..engines.outcomes import Fidelity, Rung
 from ..stopping import Stopping
-from ..trial.evaluate import STOP_AT, LaunchResult, run_folder
+from ..trial.evaluate import STOP_AT, LaunchResult, LaunchWatch, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung
-from ..trial.observers.contract import LaunchObserver
+from ..trial.observers.contract import LaunchObserver, WatchedLaunch
+from ..trial.observers.progress import ProgressObserver
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
 from ..words import counted
 from .landscape import Run
@@ -91,38 +92,52 @@ class NoMpi:
 
 @dataclass
 class Player:
-    """Plays runs of one table, one at a time.
+    """The site that plays runs of one table, one at a time.
 
     Attributes:
         speed: real seconds that pass for each second of the table; 0 plays as fast as it can.
+        seed: decides with a configuration which of its runs is played.
     """
 
     table: ReplayTable
     speed: float = 0.0
-    jobs: int = field(default=1, init=False)
+    seed: int = 0
     runner: LocalRunner = field(default_factory=lambda: LocalRunner(NoMpi()))
-    _asked: deque[tuple[ReplayPlan, Path, Sequence[LaunchObserver]]] = field(default_factory=deque, init=False)
+    machine: ClassVar[None] = None
+    left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+
+    @property
+    def simulator(self) -> str:
+        """The table's name and version."""
+        return self.table.simulator
+
+    def plan(self, params: Mapping[str, Scalar], rung: Rung, key: str = "", repeat: int = 0) -> ReplayPlan:
+        """Choose the run that answers for a complete point, as `replay_plan` does."""
+        del key
+        return replay_plan(params, self.table, rung, self.seed, repeat)
+
+    def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
+        """Nothing of a replay can be watched but its panels."""
+        return [ProgressObserver(launch)]
 
     def close(self) -> None:
         """End what still runs."""
         self.runner.close()
 
-    def start(self, plan: ReplayPlan, directory: Path, observers: Sequence[LaunchObserver]) -> None:
-        """Remember a plan, which is played when its result is waited for."""
-        self._asked.append((plan, directory, observers))
-
-    def next_result(self, stop: Stopping) -> LaunchResult:
-        """Write the folder of the run that was asked for first, run the program there, and judge what it printed.
+    def run(
+        self, plan: ReplayPlan, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch
+    ) -> LaunchResult:
+        """Write the folder of a run, run the program there that prints it, and judge what it printed.
 
         Raises:
             RunnerError, TunerError: it cannot be started.
         """
-        plan, directory, observers = self._asked.popleft()
+        del limit_s
         started_at = datetime.now(UTC)
         with run_folder(directory) as paths:
             paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
             (directory / TABLE).write_text(json.dumps(self._told(plan)), encoding="utf-8")
-            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, observers)
+            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, watch)
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return LaunchResult(
             verdict=judge_replayed(plan, status, stdout, stderr, self.table),
@@ -144,14 +159,12 @@ class Player:
             launcher_environment={} if plan.stop_at is None else {STOP_AT: str(plan.stop_at)},
         )
 
-    def _wait(self, job: Job, tail: Tail, stop: Stopping, observers: Sequence[LaunchObserver]) -> JobStatus:
+    def _wait(self, job: Job, tail: Tail, stop: Stopping, watch: LaunchWatch) -> JobStatus:
         """Start a job and wait for its end, telling how far it is."""
         job_id = self.runner.submit(job)
         while True:
             status = self.runner.poll([job_id])[job_id]
-            panels = parse_panels("\n".join(tail.lines()))
-            for observer in observers:
-                observer.look(panels)
+            watch.look(parse_panels("\n".join(tail.lines())), stop)
             if status.state.final:
                 return status
             if stop.at_once:

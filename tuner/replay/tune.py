@@ -2,28 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from results.record import SIMULATED_TABLE, SIMULATOR, TrialRecord
+from results.record import SIMULATED_TABLE, SIMULATOR
 from search_spaces.load import space_text
 
-from ..engines.outcomes import FULL, Rung
 from ..errors import TunerError
 from ..options import TuneOptions
-from ..simulation.session import Named, ToldMachine, told_study, tuned
-from ..simulation.study import ToldTrials, VirtualStudy
-from ..study.ledger import Ledger
+from ..simulation.session import ToldMachine, told_study, tuned
+from ..simulation.study import VirtualStudy
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
-from ..trial.ladder import part_at
-from ..trial.launching import QueuedTrials, planned
 from ..tuning.campaign import TuneOutcome
 from ..units import duration
 from ..words import counted
-from .player import Player, ReplayPlan, replay_plan
+from .player import Player
 from .table import ReplayTable
 
 
@@ -37,30 +33,6 @@ def read_table(replay: Mapping[str, Any]) -> ReplayTable:
     if replay.get("sha256") not in {None, table.sha256}:
         raise TunerError(f"{table.path} was changed since this study began: put it back, or begin a new study")
     return table
-
-
-@dataclass
-class ReplayedTrials(QueuedTrials[ReplayPlan]):
-    """Trials that a player plays one after the other.
-
-    Attributes:
-        seed: decides with a configuration which of its runs is played.
-        named: tells a plan from others in one line.
-    """
-
-    runner: Player
-    seed: int
-    named: Named
-
-    def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
-        """Commit that a trial runs; it is played when its end is waited for.
-
-        Returns:
-            The record where it ended at once because the table has no such run, else None.
-        """
-        plan = planned(replay_plan, record.params, self.runner.table, rung, self.seed, repeat)
-        new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: self.runner.table.simulator})
-        return self.start(new, plan, lambda plan: self.named(plan, new))
 
 
 @contextmanager
@@ -80,14 +52,10 @@ def replayed_session(
         text = table.landscape.space if options.whole_table else space_text(options.space)
         space = table.space(options.space, options.overrides, text)
         begun = begin(context.store, name, replace(options, replay=replay), facts_of(options, table), text)
-    player = Player(table, float((options.replay or {}).get("speed", 0.0)))
+    player = Player(table, float((options.replay or {}).get("speed", 0.0)), options.seed)
     with closing_study(begun.name, context.store, context.stop), closing(player):
         told = ToldMachine(space, table.probes, table.ladder, noisy=table.noisy)
-
-        def trials(book: Ledger, named: Named) -> ToldTrials:
-            return ReplayedTrials(player, book, context.listener, context.stop, options.seed, named)
-
-        yield replace(told_study(begun, options, told, context, trials), most_runs=table.runs_of)
+        yield told_study(begun, options, told, context, [player], most_runs=table.runs_of)
 
 
 def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:

@@ -17,7 +17,7 @@ from ..events import Listener, Notice, TrialEnded
 from ..machine.problem_size import SMALLEST_N
 from ..stopping import Stopping
 from ..study.file_run import key_of
-from ..trial.launching import Queue, in_turn
+from ..trial.launching import LaunchOutcome, Queue, in_turn
 from ..units import duration
 from ..words import counted, listed
 from .statistics import NodeOrder, Scaling
@@ -175,22 +175,12 @@ COUNT, ORDER, REPEAT, NODES = "scale.count", "scale.order", "scale.repeat", "sca
 """What the records of these runs have beside HPL's parameters."""
 
 
-@dataclass(frozen=True)
-class EndedRun:
-    """A run that has ended.
-
-    Attributes:
-        lost_nodes: names of nodes that no longer answer.
-        why: what befell it, where that leaves nothing that counts; else "".
-    """
-
-    record: TrialRecord
-    lost_nodes: tuple[str, ...] = ()
-    why: str = ""
-
-
-class ScalingSite(Queue[EndedRun], Protocol):
+class ScalingSite(Protocol):
     """A machine that runs HPL on some of its nodes."""
+
+    @property
+    def launching(self) -> Queue[LaunchOutcome]:
+        """The runs that were begun."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -299,9 +289,9 @@ class ScalingRuns:
             under_way.append((self._on_nodes_left(run), self.clock.now_s()))
             self.site.begin(under_way[-1][0], expected_s)
 
-        for ended in in_turn(waiting, begin, self.site, self.stop):
+        for ended in in_turn(waiting, begin, self.site.launching, self.stop):
             run, start_s = under_way.popleft()
-            if ended.record.ranked:
+            if ended.records[0].ranked:
                 self.pace.learn(run, self.clock.now_s() - start_s)
             if ended.lost_nodes:
                 waiting.appendleft(run)
@@ -309,7 +299,7 @@ class ScalingRuns:
                 missed += 1 + len(waiting)
                 waiting.clear()
                 self.listener(Notice(f"{ended.why}: nothing more is run."))
-            self._take(ended, waiting)
+            self._take(ended.records[0], ended.lost_nodes, waiting)
         if skipped and not self._lost:
             self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
         return ScalingEnd(tuple(self._records), tuple(self._lost), skipped + missed)
@@ -336,15 +326,15 @@ class ScalingRuns:
         nodes = tuple(number if number < size else spare.pop() for number in run.nodes)
         return PlannedRun(run.count, run.order, run.repeat, run.N, nodes)
 
-    def _take(self, ended: EndedRun, waiting: Sequence[PlannedRun]) -> None:
+    def _take(self, record: TrialRecord, lost_nodes: tuple[str, ...], waiting: Sequence[PlannedRun]) -> None:
         """Record a run, and go on without nodes that are lost; a run that died with one waits for its turn again."""
-        self._records.append(ended.record)
+        self._records.append(record)
         left_s = sum(self.pace.expected_s(run) for run in waiting)
         done_s = self.pace.really_s
         spent = done_s / (done_s + left_s) if done_s else 0.0
-        self.listener(TrialEnded(ended.record, spent=spent, left=duration(left_s) if waiting else None))
-        if ended.lost_nodes:
-            self._lost += ended.lost_nodes
-            self.site.without(ended.lost_nodes)
-            lost, left = listed(ended.lost_nodes), counted(len(self.site.names), "node")
+        self.listener(TrialEnded(record, spent=spent, left=duration(left_s) if waiting else None))
+        if lost_nodes:
+            self._lost += lost_nodes
+            self.site.without(lost_nodes)
+            lost, left = listed(lost_nodes), counted(len(self.site.names), "node")
             self.listener(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))

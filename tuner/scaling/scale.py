@@ -29,13 +29,13 @@ from ..reports.context import Context
 from ..settings.around_study import recover_at_start
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
-from ..simulation.simulator import SimulatedTrials, Simulator
+from ..simulation.simulator import Simulator
 from ..stopping import StopRequest
 from ..study.cautions import disturbed_caution
 from ..study.file_run import FileBook
 from ..study.lifecycle import SCALE, MachineFacts, begin_runs, closing_study, go_on
 from ..study.trust import may_reach, note_named
-from ..trial.plan import TrialPlan, label
+from ..trial.launching import Launching
 from ..trial.workbench import Workbench
 from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
@@ -44,7 +44,6 @@ from .findings import ScalingContext, ScalingFindings, findings_of
 from .report import scaling_facts, scaling_page, scaling_report
 from .runs import (
     COUNT,
-    ORDER,
     Pace,
     ScalingPlan,
     ScalingRuns,
@@ -259,7 +258,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     stored = stored_n(session.store, request.study)
     nb = request.nb or (stored[1] if stored else None) or natural_nb(whole, choices.blas)
     choices = replace(choices, nb=nb)
-    site = RealSite(workbench.evaluator, choices, session.listener, session.stop, names=whole.node_names)
+    site = RealSite(workbench.evaluator, choices, names=whole.node_names)
     plan = ScalingPlan(
         counts, request.scalings, orders, request.repeats, request.options.seed, nb, nb, size if cluster else 0
     )
@@ -310,7 +309,9 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))
     session.cautions.begun(study)
-    site.book = FileBook(store, study, session.context.runs)
+    book = FileBook(store, study, session.context.runs)
+    site.study = study
+    site.launching = Launching(sites=[site.evaluator], book=book, listener=listener, stop=stop)
     inventory = workbench.site
     usual_s = None if request.n or request.options.full else DEFAULT_TIME_S
     runs = ScalingRuns(
@@ -367,7 +368,7 @@ def _virtual_choices(request: ScaleRequest, cluster: VirtualCluster, nb: int) ->
     blas = one_blas(request.options.blas_only) or next(iter(cluster.blas))
     if blas not in cluster.blas:
         raise UsageError(f"{cluster.name} has {', '.join(cluster.blas)}", field="blas", given=blas)
-    return Choices(nb, blas, "auto", depth=request.depth)
+    return Choices(nb, blas, "auto", depth=request.depth, limit_s=request.options.limit_s)
 
 
 def _plan(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> ScalingPlan:
@@ -403,8 +404,10 @@ def _simulated(
     ranks = cores_of_each(cluster)
     study = begun(store, request, request.options, facts_of(request.options, opened))
     book = FileBook(store, study, session.context.runs)
-    with closing_study(study, store, stop), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
-        site.study, site.trials = study, SimulatedTrials(simulator, book, session.listener, stop, named)
+    simulators = [Simulator(opened, jobs)] * jobs
+    site.study = study
+    site.launching = Launching(sites=simulators, book=book, listener=session.listener, stop=stop)
+    with closing_study(study, store, stop), closing(site.launching):
         runs = ScalingRuns(
             plan=plan,
             site=site,
@@ -420,11 +423,6 @@ def _simulated(
     found = findings_of(end.records, ScalingContext(plan, site, rates, exact, request.depth))
     result = ScaleResult(store.study(study), cluster.name, plan, replace(found, simulated=True), end.skipped)
     return replace(result, interrupted=stop.requested, command=request.command)
-
-
-def named(plan: TrialPlan, record: TrialRecord) -> str:
-    """A simulation in one line, with the order of its nodes."""
-    return label(plan, str(record.params.get(ORDER, "")))
 
 
 def _gflops(cluster: VirtualCluster, blas: str) -> float:

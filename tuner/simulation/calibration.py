@@ -23,6 +23,7 @@ from runners.paths import RunPaths
 from runners.toml_file import GIB
 from runners.virtual.cluster import SharedMemory, VirtualCluster, VirtualNodes
 
+from ..engines.outcomes import FULL
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.calibrator import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
@@ -31,10 +32,9 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import textbook
 from ..stopping import StopRequest
 from ..trial.evaluate import Evaluator
-from ..trial.judge import Failure
-from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned, reject
+from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned
 from ..trial.observers.conditions import measured as what_ranks_told
-from ..trial.plan import plan
+from ..trial.plan import TrialPlan, plan
 from ..trial.records import started
 from ..trial.workbench import Workbench
 from .cluster import SimulatedCluster
@@ -120,7 +120,7 @@ class Calibrator:
         Raises:
             TunerError: it cannot time this BLAS, or it failed.
         """
-        evaluator, inventory = self.evaluator, self.evaluator.site
+        evaluator, inventory = self.evaluator, self.evaluator.machine
         program = inventory.program.calibrator(inventory.mpi, inventory.library(blas, 1), evaluator.search)
         if program is None:
             raise TunerError("calibrating needs a BLAS of this machine; a program of your own hides its routines")
@@ -144,7 +144,7 @@ class Calibrator:
 
     def on_node(self, name: str) -> "Calibrator":
         """The same program on one node of a cluster."""
-        return replace(self, evaluator=replace(self.evaluator, site=with_nodes(self.evaluator.site, (name,))))
+        return replace(self, evaluator=replace(self.evaluator, machine=with_nodes(self.evaluator.machine, (name,))))
 
 
 def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, stop: StopRequest) -> Measurements:
@@ -163,7 +163,7 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
         calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
         found = Measurements(_within(asked, calibrator, listener))
         launching = Launching(
-            evaluator=workbench.evaluator,
+            sites=[workbench.evaluator],
             book=MemoryBook(folder / "checks"),
             listener=lambda event: listener(event) if isinstance(event, Notice) else None,
             stop=stop,
@@ -188,18 +188,16 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
     return found
 
 
-def _checked(launching: Launching, params: Mapping[str, Scalar], key: str) -> TrialRecord:
+def _checked(launching: Launching[TrialPlan], params: Mapping[str, Scalar], key: str) -> TrialRecord:
     """Run a complete point in full in a launch of its own."""
     new = started(NO_STUDY, params, Kind.RUN, key)
-    asked = planned(plan, params, launching.evaluator.site)
-    if isinstance(asked, Failure):
-        return reject(launching.book, new, asked)
+    asked = planned(launching.sites[0].plan, params, FULL, key, 0)
     return launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S)).records[0]
 
 
 def _within(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> list[tuple[TrialRecord, Figures]]:
     """Time messages within a node; nothing where there is one node, or one core on each."""
-    inventory = calibrator.evaluator.site
+    inventory = calibrator.evaluator.machine
     if not inventory.nodes or inventory.nodes.cores < 2 or len(inventory.node_names) < 2:
         return []
     first = inventory.node_names[0]

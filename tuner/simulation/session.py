@@ -1,14 +1,16 @@
 """Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
-from results.record import LESSON, TrialRecord
+from results.record import LESSON
 from results.store.store import Store
 from search_spaces.load import passed_over
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..clock import ToldClock
@@ -16,24 +18,23 @@ from ..engines.outcomes import FULL, Ladder
 from ..engines.probes import Probes
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
-from ..study.ledger import Ledger
 from ..study.lifecycle import BegunStudy, MachineFacts, begin, closing_study, go_on
 from ..study.names import SEARCHED
 from ..study.objective import Objective
 from ..study.open import StudyOpener
-from ..study.search.scheduler import FailuresInARow
+from ..study.search.budget_rule import FailuresInARow
+from ..study.search.trials import FixedLimits, StudyTrials
 from ..study.session import StudyContext
 from ..trial.ladder import ladder
-from ..trial.plan import TrialPlan, label
-from ..trial.varying_label import varying_label
+from ..trial.site import Site
 from ..tuning.campaign import TuneOutcome
 from ..units import dollars, duration
 from ..words import counted
 from .cluster import SimulatedCluster, equipment_of
 from .known import probes_of, refuse_impossible, simulated_space
 from .options import usd_per_hour
-from .simulator import SimulatedTrials, Simulator
-from .study import ToldTrials, VirtualRunTime, VirtualStudy
+from .simulator import Simulator
+from .study import VirtualRunTime, VirtualStudy
 
 AFFORDABLE_S = 30.0
 """A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
@@ -70,7 +71,8 @@ def virtual_session(
         if lesson is not None:
             facts = replace(facts, host={**facts.host, LESSON: lesson})
         begun = begin(context.store, name, options, facts)
-    simulator = Simulator(site, options.jobs or cores_here(), options.limit_s)
+    jobs = options.jobs or cores_here()
+    simulator = Simulator(site, jobs)
     with closing_study(begun.name, context.store, context.stop), closing(simulator):
         stored, N = context.store.study(begun.name), study_n(site, options)
         space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
@@ -81,15 +83,7 @@ def virtual_session(
             ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
             noisy=bool(site.cluster.noise.between_runs),
         )
-
-        def trials(book: Ledger, named: Named) -> ToldTrials:
-            return SimulatedTrials(simulator, book, context.listener, context.stop, named)
-
-        yield told_study(begun, options, told, context, trials)
-
-
-Named = Callable[[TrialPlan, TrialRecord], str]
-"""Tells a plan from others in one line."""
+        yield told_study(begun, options, told, context, [simulator] * jobs)
 
 
 @dataclass(frozen=True)
@@ -112,12 +106,13 @@ def told_study(
     options: TuneOptions,
     machine: ToldMachine,
     context: StudyContext,
-    make_trials: Callable[[Ledger, Named], ToldTrials],
+    sites: Sequence[Site[Any]],
+    most_runs: Callable[[Point], int] | None = None,
 ) -> VirtualStudy:
     """The study with all that its earlier trials told.
 
     Args:
-        make_trials: what runs its trials, from their book and what names them.
+        sites, most_runs: as `StudyTrials` has them.
     """
     stored, space = context.store.study(begun.name), machine.space
     for sentence in passed_over(space, options.overrides or {}):
@@ -139,14 +134,10 @@ def told_study(
     ledger.count(earlier)
     for record in earlier:
         ledger.remember(record)
-
-    def named(plan: TrialPlan, record: TrialRecord) -> str:
-        return label(plan, varying_label(record.params, space.varying))
-
     return VirtualStudy(
         session=session,
         ledger=ledger,
-        trials=make_trials(ledger, named),
+        trials=StudyTrials(session, sites, ledger, FixedLimits(options.limit_s), most_runs=most_runs),
         noisy=machine.noisy,
         probes=machine.probes,
         run_time=run_time,

@@ -1,14 +1,15 @@
-"""Runs plans in the simulator, several at a time, judges them, and hands the results out in the order of asking."""
+"""The simulator as a site: it runs plans on a virtual cluster, several at a time, and judges them."""
 
 import shutil
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import psutil
 
@@ -16,7 +17,7 @@ from hpl import output
 from hpl.params import HplParams, Scalar
 from hpl.sizing import seconds
 from hpl.witness import parse_panels
-from results.record import SIMULATOR, BlasObservation, Invalidity, Kind, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 from runners.base import JobId, JobState, JobStatus
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
@@ -28,12 +29,12 @@ from runners.virtual.platform import Setup, platform_xml
 
 from ..engines.outcomes import FULL, Rung
 from ..stopping import Stopping
-from ..trial.evaluate import LaunchResult, run_folder
+from ..trial.evaluate import LaunchResult, LaunchWatch, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
-from ..trial.ladder import at_rung, part_at
-from ..trial.launching import NO_STUDY, MemoryBook, QueuedTrials, in_turn, planned
-from ..trial.observers.contract import LaunchObserver
-from ..trial.plan import TrialPlan, label
+from ..trial.ladder import at_rung
+from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, in_turn, planned
+from ..trial.observers.contract import LaunchObserver, WatchedLaunch
+from ..trial.observers.progress import ProgressObserver
 from ..trial.records import started
 from ..units import gibibytes
 from .cluster import SimulatedCluster
@@ -45,168 +46,110 @@ MEMORY_SHARE = 0.6
 
 
 @dataclass
-class Pending:
-    """A simulation under way."""
-
-    plan: VirtualPlan
-    directory: Path
-    runner: LocalRunner
-    job: JobId
-    started_at: datetime
-    tail: Tail
-    observers: Sequence[LaunchObserver]
-    outgrown: str = ""
-    status: JobStatus | None = None
-
-
-@dataclass
 class Simulator:
     """The simulator of one virtual cluster.
 
     Attributes:
         jobs: how many simulations run at a time.
-        limit_s: real seconds after which one is ended.
         timeline: what `hpl/native/virtual/timeline.c` shall write down; "" for nothing.
     """
 
-    site: SimulatedCluster
+    cluster: SimulatedCluster
     jobs: int
-    limit_s: float
     every_message: bool | None = None
     timeline: str = ""
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
-    _pending: deque[Pending] = field(default_factory=deque)
+    machine: ClassVar[None] = None
+    left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+    _closed: bool = field(default=False, init=False)
 
     @property
-    def free(self) -> bool:
-        """Whether another simulation may start."""
-        return len(self._pending) < self.jobs
+    def simulator(self) -> str:
+        """Name and version of SimGrid."""
+        return self.cluster.simulator
 
-    def start(self, plan: VirtualPlan, directory: Path, observers: Sequence[LaunchObserver] = ()) -> None:
-        """Write the run's folder and start it.
+    def plan(
+        self,
+        params: Mapping[str, Scalar],
+        rung: Rung = FULL,
+        key: str = "",
+        repeat: int = 0,
+        order: tuple[int, ...] = (),
+    ) -> VirtualPlan:
+        """Plan a run on the cluster, as `virtual_plan` does."""
+        return virtual_plan(at_rung(params, rung), self.cluster.cluster, key, repeat, order)
+
+    def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
+        """Nothing of a simulation can be watched but its panels."""
+        return [ProgressObserver(launch)]
+
+    def run(
+        self, plan: VirtualPlan, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch | None = None
+    ) -> LaunchResult:
+        """Write the run's folder, simulate the run there, and judge it.
 
         Args:
-            observers: look at its panels; of a simulation nothing else can be watched.
+            limit_s: real seconds after which it is ended.
 
         Raises:
             RunnerError, TunerError: it cannot be started.
         """
-        setup, ranks = plan.setup, plan.ranks
+        setup, ranks, started_at = plan.setup, plan.ranks, datetime.now(UTC)
         model = cost_model(setup, ranks, every_message=self.every_message)
-        runner = LocalRunner(launcher(self.site, setup, ranks))
         timeline = {"HPLTUNE_TIMELINE": self.timeline} if self.timeline else {}
         job = Job(
-            program=(str(self.site.program),),
+            program=(str(self.cluster.program),),
             ranks=ranks,
             directory=directory,
-            walltime_s=self.limit_s,
-            launcher_environment={"HPLTUNE_MODEL": MODEL, **timeline, **self.site.simgrid.environment},
+            walltime_s=limit_s,
+            launcher_environment={"HPLTUNE_MODEL": MODEL, **timeline, **self.cluster.simgrid.environment},
         )
-        with run_folder(directory) as paths:
-            paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
-            (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
-            (directory / HOSTS).write_text("".join(f"{host}\n" for host in setup.hosts(ranks)), encoding="utf-8")
-            (directory / MODEL).write_text(model, encoding="utf-8")
-            started = runner.submit(job)
-        tail = Tail(paths.stderr)
-        self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, observers))
-
-    def next_result(self, stop: Stopping) -> LaunchResult:
-        """Wait for the simulation that was started first. All of them are watched meanwhile."""
-        while True:
-            for pending in self._pending:
-                self._watch(pending, stop)
-            first = self._pending[0]
-            if first.status is not None and first.status.state.final:
-                self._pending.popleft()
-                return self._measured(first, first.status)
-            time.sleep(POLL_S)
-
-    def run(self, plan: VirtualPlan, directory: Path, stop: Stopping) -> LaunchResult:
-        """Start one and wait for it; nothing else may be pending."""
-        self.start(plan, directory)
-        return self.next_result(stop)
+        with LocalRunner(launcher(self.cluster, setup, ranks)) as runner:
+            with run_folder(directory) as paths:
+                paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
+                (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
+                (directory / HOSTS).write_text("".join(f"{host}\n" for host in setup.hosts(ranks)), encoding="utf-8")
+                (directory / MODEL).write_text(model, encoding="utf-8")
+                job_id = runner.submit(job)
+            status = self._ended(runner, job_id, Tail(paths.stderr), stop, watch or LaunchWatch())
+        return self._judged(plan, status, paths, started_at)
 
     def close(self) -> None:
         """End everything that still runs."""
-        for pending in self._pending:
-            pending.runner.close()
-        self._pending.clear()
+        self._closed = True
 
-    def _watch(self, pending: Pending, stop: Stopping) -> None:
-        if pending.status is not None and pending.status.state.final:
-            return
-        pending.status = pending.runner.poll([pending.job])[pending.job]
-        if pending.status.state.final:
-            return
-        panels = parse_panels("\n".join(pending.tail.lines()))
-        for observer in pending.observers:
-            observer.look(panels)
-        if stop.at_once:
-            pending.runner.cancel([pending.job])
-        resident = pending.runner.resident_bytes(pending.job)
-        if resident > self.memory_bytes / self.jobs:
-            pending.outgrown = (
-                f"the simulation took {gibibytes(resident)} of memory, more than its share of "
-                f"{gibibytes(int(self.memory_bytes / self.jobs))}: use fewer ⟦jobs⟧ or fewer ranks"
-            )
-            pending.runner.cancel([pending.job])
+    def _ended(self, runner: LocalRunner, job_id: JobId, tail: Tail, stop: Stopping, watch: LaunchWatch) -> JobStatus:
+        """Watch a simulation until it has ended, and end one that takes more than its share of the memory."""
+        outgrown, share = "", int(self.memory_bytes / self.jobs)
+        while True:
+            status = runner.poll([job_id])[job_id]
+            if status.state.final:
+                return replace(status, state=JobState.FAILED, message=outgrown) if outgrown else status
+            watch.look(parse_panels("\n".join(tail.lines())), stop)
+            resident = runner.resident_bytes(job_id)
+            if resident > share:
+                outgrown = (
+                    f"the simulation took {gibibytes(resident)} of memory, more than its share of {gibibytes(share)}: "
+                    "use fewer ⟦jobs⟧ or fewer ranks"
+                )
+            if outgrown or stop.at_once or self._closed:
+                runner.cancel([job_id])
+            time.sleep(POLL_S)
 
-    def _measured(self, pending: Pending, status: JobStatus) -> LaunchResult:
-        paths = RunPaths(pending.directory)
-        stdout, asked = paths.read_stdout(), pending.plan.runs[0]
-        if pending.outgrown:
-            status = JobStatus(JobState.FAILED, status.exit_code, pending.outgrown)
-        verdict = judge_simulated(asked, status, stdout, self.site.simulator, len(self.site.cluster.node_list))
+    def _judged(self, plan: VirtualPlan, status: JobStatus, paths: RunPaths, started_at: datetime) -> LaunchResult:
+        stdout, asked = paths.read_stdout(), plan.runs[0]
+        verdict = judge_simulated(asked, status, stdout, self.simulator, len(self.cluster.cluster.node_list))
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return LaunchResult(
             verdict=verdict,
             command=paths.read_command(),
             output=stdout,
             errors_text=paths.read_stderr(),
-            started_at=pending.started_at,
+            started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=seconds(asked.N, rate) if rate else 0.0,
-            xhpl_key=self.site.program_key,
+            xhpl_key=self.cluster.program_key,
         )
-
-
-@dataclass
-class SimulatedTrials(QueuedTrials[VirtualPlan]):
-    """Trials on one simulator, several at a time: each is begun, simulated and recorded as a real one is.
-
-    Attributes:
-        named: tells a plan from others in one line.
-    """
-
-    runner: Simulator
-    named: Callable[[TrialPlan, TrialRecord], str] = lambda plan, _: label(plan)
-
-    def begin(
-        self,
-        record: TrialRecord,
-        *,
-        rung: Rung = FULL,
-        repeat: int = 0,
-        cluster: VirtualCluster | None = None,
-        order: tuple[int, ...] = (),
-    ) -> TrialRecord | None:
-        """Commit that a trial runs, and start its simulation.
-
-        Args:
-            record: a new one, with a complete point.
-            rung: how much of a full run it is.
-            repeat: how often the same ran before: the noise of the run follows from it.
-            cluster: a variant of the simulator's cluster; None for that itself.
-            order: as `virtual_plan` takes it.
-
-        Returns:
-            The record where it ended at once because it cannot run, else None.
-        """
-        wish = at_rung(record.params, rung)
-        plan = planned(virtual_plan, wish, cluster or self.runner.site.cluster, record.key, repeat, order)
-        new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: self.runner.site.simulator})
-        return self.start(new, plan, lambda plan: self.named(plan, new))
 
 
 def launcher(site: SimulatedCluster, setup: Setup, ranks: int) -> Smpi:
@@ -274,19 +217,21 @@ def simulate(
     Returns:
         One result a wish, in their order; fewer where the user stopped it.
     """
-    simulator = Simulator(site, jobs, limit_s, every_message)
+    simulator = Simulator(site, jobs, every_message)
     folder = Path(tempfile.mkdtemp(prefix="hpltune-simulate-"))
     book = MemoryBook(folder)
-    trials = SimulatedTrials(simulator, book, lambda _: None, stop)
+    launching = Launching(sites=[simulator] * jobs, book=book, listener=lambda _: None, stop=stop)
 
     def begin(wish: Wish) -> None:
-        trials.begin(started(NO_STUDY, wish.params, Kind.RUN, ""), cluster=wish.cluster)
+        asked = planned(virtual_plan, wish.params, wish.cluster or site.cluster)
+        new = started(NO_STUDY, wish.params, Kind.RUN, "")
+        launching.start({0: PlannedTrial(new, asked)}, lambda _: LaunchLimits(limit_s=limit_s))
 
     try:
-        for ended in in_turn(deque(wishes), begin, trials, stop):
-            shutil.rmtree(ended.directory, ignore_errors=True)
+        with closing(launching):
+            for done in in_turn(deque(wishes), begin, launching, stop):
+                shutil.rmtree(done.records[0].directory, ignore_errors=True)
     finally:
-        simulator.close()
         shutil.rmtree(folder, ignore_errors=True)
     return [simulated(book.records[number]) for number in sorted(book.records)]
 

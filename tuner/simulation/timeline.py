@@ -79,11 +79,7 @@ def run_timeline(
     with TemporaryDirectory(prefix="hpltune-timeline-") as made:
         folder = Path(made) / "run"
         asked = f"{FILE} {window_s[0]:.9g} {window_s[1]:.9g} {bins} {','.join(map(str, shown_ranks(plan.runs[0])))}"
-        simulator = Simulator(site, 1, LONGEST_S, timeline=asked)
-        try:
-            found = simulator.run(plan, folder, stop)
-        finally:
-            simulator.close()
+        found = Simulator(site, 1, timeline=asked).run(plan, folder, LONGEST_S, stop)
         if not (folder / FILE).is_file():
             fault = found.verdict.faults[0]
             raise TunerError(f"the run cannot be simulated again: {fault.reason if fault else 'it told nothing'}")

@@ -1,1 +1,1 @@
-"""A study while it is worked on: its session, scheduler, workers, beginning and end."""
+"""A study while it is worked on: its session, search, beginning and end."""

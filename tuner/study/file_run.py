@@ -11,9 +11,10 @@ from results.store.store import Store
 from ..events import Listener, TrialEnded, TrialStarted
 from ..stopping import Stopping
 from ..trial.evaluate import Evaluator
+from ..trial.judge import Failure
 from ..trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial
 from ..trial.plan import TrialPlan, label
-from ..trial.records import not_reached, started
+from ..trial.records import started
 from .names import trial_folder
 
 SHOWN_RUNS = 20
@@ -97,21 +98,18 @@ class FileRun:
         """
         book = ShownFileBook(self.book.store, self.book.study, self.book.runs, self.plan, self.listener)
         launching = Launching(
-            evaluator=self.evaluator, book=book, listener=self.listener, stop=self.stop, whole_file=True
+            sites=[self.evaluator], book=book, listener=self.listener, stop=self.stop, whole_file=True
         )
         trials = {place: self._trial(run.words()) for place, run in enumerate(self.plan.runs)}
-        done = launching.measure(trials, LaunchLimits(limit_s=self.walltime_s))
-        for trial in done.left.values():
-            book.commit(not_reached(trial.record))
-        return done
+        return launching.measure(trials, LaunchLimits(limit_s=self.walltime_s))
 
-    def _trial(self, words: dict[str, Scalar]) -> PlannedTrial[TrialPlan]:
+    def _trial(self, words: dict[str, Scalar]) -> PlannedTrial[TrialPlan | Failure]:
         """One of the file's configurations, with what the file does not say of it in the words of a space."""
         plan = self.plan
         layout = f"{plan.ranks}x{plan.threads}"
         launched = {"blas": plan.blas, "kernel": plan.kernel, "layout": layout, **plan.launch.words(), **plan.settings}
         params = {**words, **launched, **self.words}
-        return PlannedTrial(started(self.book.study, params, self.kind, key_of(params)), plan, label(plan))
+        return PlannedTrial(started(self.book.study, params, self.kind, key_of(params)), plan)
 
 
 def key_of(params: dict[str, Scalar]) -> str:

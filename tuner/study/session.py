@@ -13,7 +13,7 @@ from search_spaces.space import SearchSpace
 from ..budget import Meter
 from ..events import Listener, Notice
 from ..stopping import StopRequest
-from ..trial.varying_label import legend
+from ..trial.plan import legend
 from .names import RANKED, study_folder
 from .objective import Objective
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from hpl.build.toolchain import BuildError
 from hpl.params import Scalar
@@ -29,6 +29,7 @@ from runners.paths import RunPaths, Tail
 from runners.process_tree import use_of_ranks
 from runners.settings.sys import TUNABLES, with_tunables
 
+from ..engines.outcomes import Fidelity, Rung
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, matrix_on_gpus
@@ -38,11 +39,14 @@ from ..stopping import Stopping, may_wait_s
 from ..units import duration, gibibytes
 from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
-from .observers.contract import LaunchObserver, Measurements, SolveTime, together
+from .ladder import at_rung
+from .observers.contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch, together
 from .observers.energy.meters import PowerMeters
+from .observers.registry import observers_of
 from .observers.sensors import SENSORS, SENSORS_FILE
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
+from .plan import plan as plan_of
 from .plausible import UNCHECKED, UNSEEN, MachineLimits, MeasuredLaunch, implausible, unchecked
 from .reached import unlike_the_plan
 
@@ -177,7 +181,7 @@ class Evaluator:
         left_s: what is left of the budget, in seconds, within which all waits end; None where time is not limited.
     """
 
-    site: Inventory
+    machine: Inventory
     search: SearchPaths
     runner: Runner
     settings: "SettingsControl | None" = None
@@ -189,19 +193,33 @@ class Evaluator:
     left_s: Callable[[], float | None] = lambda: None
     _unlike_told: set[str] = field(default_factory=set, init=False, repr=False)
 
-    def evaluate(
-        self,
-        plan: TrialPlan,
-        directory: Path,
-        walltime_s: float,
-        stop: Stopping,
-        watch: LaunchWatch | None = None,
+    simulator: ClassVar[str] = ""
+
+    def plan(self, params: Mapping[str, Scalar], rung: Rung, key: str = "", repeat: int = 0) -> TrialPlan:
+        """Plan a run of a complete point, which is the same however often it ran. Pure.
+
+        Raises:
+            PlanError, HplError: it cannot be had here.
+        """
+        del key, repeat
+        found = plan_of(at_rung(params, rung), self.machine)
+        return replace(found, stop_at=rung.part) if rung.fidelity is Fidelity.PREFIX else found
+
+    def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
+        """Make all that can watch a launch."""
+        return observers_of(replace(launch, meters=self.meters))
+
+    def close(self) -> None:
+        """End nothing: what a machine runs goes to its end."""
+
+    def run(
+        self, plan: TrialPlan, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch | None = None
     ) -> LaunchResult:
         """Run a plan and judge it. Everything that can go wrong with the run itself becomes a fault, not an error.
 
         Args:
             directory: made here; holds HPL.dat, the command line and both outputs afterwards.
-            walltime_s: seconds after which the whole process tree is ended.
+            limit_s: seconds after which the whole process tree is ended.
             stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
             watch: a new one; None where nothing watches.
 
@@ -211,20 +229,20 @@ class Evaluator:
         """
         started_at = datetime.now(UTC)
         try:
-            program = plan.program.ready(self.site.mpi_named(plan.launch.mpi), plan.library, self.search)
+            program = plan.program.ready(self.machine.mpi_named(plan.launch.mpi), plan.library, self.search)
         except BuildError as error:
             return self._not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
-        if shortage := memory_shortage(plan, self.site):
+        if shortage := memory_shortage(plan, self.machine):
             return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
         watch = watch or LaunchWatch()
-        here = () if self.site.nodes else (socket.gethostname(),)
+        here = () if self.machine.nodes else (socket.gethostname(),)
         try:
             self._set_hosts(plan, stop)
             began = time.monotonic()
             with run_folder(directory) as paths:
                 for name in _inputs(plan):
                     (paths.directory / name).write_text(plan.hpl_dat, encoding="utf-8")
-                job = _sampled(self._job(plan, program, directory, walltime_s))
+                job = _sampled(self._job(plan, program, directory, limit_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
         except HeldError as error:
@@ -236,9 +254,9 @@ class Evaluator:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         disturbed = ""
         if self.settings is not None and not status.lost_nodes:
-            disturbed = self.settings.disturbed(self.site.node_names)
+            disturbed = self.settings.disturbed(self.machine.node_names)
         ran_out = status.state is JobState.TIMEOUT and len(plan.runs) == 1 and not (status.event or disturbed)
-        if ran_out and (others := crowded(self.site, job.nodes, watch.job_id)):
+        if ran_out and (others := crowded(self.machine, job.nodes, watch.job_id)):
             status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)
@@ -300,7 +318,7 @@ class Evaluator:
         measured = MeasuredLaunch(
             launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr), sizes
         )
-        limits = self._limits(self.site, plan)
+        limits = self._limits(self.machine, plan)
         said = implausible(results, measured, limits)
         if any(said):
             limits = limits if limits.dgemm else self._limits(self._timed(), plan)
@@ -324,7 +342,7 @@ class Evaluator:
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
-        site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
+        site = replace(self.machine, blas=self.machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
         if not site.node_names:
             return with_kernel_rates(
                 site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True))
@@ -342,20 +360,22 @@ class Evaluator:
             RunnerError: a node does not answer.
         """
         if self.settings is not None:
-            self.settings.apply(plan.settings, self.site.node_names, lambda: may_wait_s(stop, self.left_s()))
+            self.settings.apply(plan.settings, self.machine.node_names, lambda: may_wait_s(stop, self.left_s()))
 
     def _job(self, plan: TrialPlan, program: ReadyProgram, directory: Path, walltime_s: float) -> Job:
         environment = {**plan.environment, **program.environment}
         inherited = {TUNABLES: os.environ[TUNABLES]} if TUNABLES in environment and TUNABLES in os.environ else {}
         environment = with_tunables(inherited, environment)
-        mpi = self.site.mpi_named(plan.launch.mpi)
+        mpi = self.machine.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)
-        copies = self.site.nodes is not None and self.site.nodes.cluster.copies
+        copies = self.machine.nodes is not None and self.machine.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
-        container = self.site.container
+        container = self.machine.container
         if container is not None:
-            container = container.of_ranks(environment, plan.ranks // (len(plan.launch.nodes) or self.site.node_count))
+            container = container.of_ranks(
+                environment, plan.ranks // (len(plan.launch.nodes) or self.machine.node_count)
+            )
             environment = container.variables_of(environment)
         return Job(
             program=(str(program.path), *plan.arguments),
@@ -363,12 +383,12 @@ class Evaluator:
             threads_per_rank=plan.threads,
             environment=environment,
             directory=directory,
-            walltime_s=min(walltime_s, self.site.longest_s),
+            walltime_s=min(walltime_s, self.machine.longest_s),
             binding=plan.launch.binding,
             mpi_parameters=plan.launch.parameters,
             launcher_environment=dict(mpi.environment),
             mpi=mpi.name,
-            nodes=plan.launch.nodes or self.site.node_names,
+            nodes=plan.launch.nodes or self.machine.node_names,
             strict_order=bool(plan.launch.nodes),
             interfaces=interfaces,
             ucx_devices=devices,
@@ -382,7 +402,7 @@ class Evaluator:
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The interfaces that the plan or the cluster file names, or that were chosen, and UCX's devices for them."""
-        nodes = self.site.nodes
+        nodes = self.machine.nodes
         if nodes is None:
             return plan.interfaces, ()
         from ..machine.interfaces import ucx_devices  # noqa: PLC0415 - only a cluster needs it
@@ -438,7 +458,7 @@ class Evaluator:
         watch.job_id = job_id
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
-        begin = _Begin(job, job_id, self.site.program.prints_at_once, began_s + begins_s)
+        begin = _Begin(job, job_id, self.machine.program.prints_at_once, began_s + begins_s)
         while True:
             status = self.runner.poll([job_id])[job_id]
             waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
@@ -466,10 +486,10 @@ class Evaluator:
     def _never_begun(self, job: Job, ended: JobStatus, sentence: str) -> JobStatus:
         """The status of a job whose ranks did not begin, with the hosts between which there is no way."""
         closed = ""
-        if job.nodes and self.site.nodes is not None and ended.event is None:
+        if job.nodes and self.machine.nodes is not None and ended.event is None:
             from runners.readiness.networks import ways_between  # noqa: PLC0415 - only a cluster needs it
 
-            closed = ways_between(self.site.nodes.cluster.reach, job.nodes, job.nodes, job.interfaces)[0]
+            closed = ways_between(self.machine.nodes.cluster.reach, job.nodes, job.nodes, job.interfaces)[0]
         return replace(
             ended,
             state=JobState.FAILED,
@@ -500,7 +520,7 @@ class Evaluator:
     def _said(self, paths: RunPaths) -> str:
         """What the run said on its standard error; copies on nodes are named as the files are here."""
         said = paths.read_stderr()
-        if self.site.nodes is None:
+        if self.machine.nodes is None:
             return said
         from runners.hosts.copies import named_as_here  # noqa: PLC0415 - only a cluster needs it
 

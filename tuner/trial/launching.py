@@ -3,38 +3,37 @@
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.programs.family import ReadyProgram
-from results.record import Invalidity, TrialRecord, TrialState
+from results.record import SIMULATOR, Invalidity, TrialRecord, TrialState
 from runners.base import JobStatus
 from runners.errors import OF_NODES, Mishap, RunnerError
 
 from ..clock import Clock, RealClock
-from ..errors import NodesLostError
+from ..errors import OUR_ERRORS, NodesLostError
 from ..events import Listener, Notice, TrialStarted
 from ..stopping import Stopping, may_wait_s
 from .early_stopping import EarlyStopping
 from .evaluate import Evaluator, LaunchResult, LaunchWatch
 from .judge import Failure
-from .observers.contract import LaunchObserver, WatchedLaunch
-from .observers.progress import ProgressObserver
-from .observers.registry import observers_of
-from .plan import PlanError, TrialPlan, merge_plans
+from .observers.contract import WatchedLaunch
+from .plan import P, PlanError, TrialPlan, label, merge_plans
 from .records import finished, given_up, not_reached, reached, rejected
+from .site import Site
 
 T = TypeVar("T")
 P_args = ParamSpec("P_args")
+P_co = TypeVar("P_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
-P = TypeVar("P", bound=TrialPlan)
-P_co = TypeVar("P_co", bound=TrialPlan, covariant=True)
-P_contra = TypeVar("P_contra", bound=TrialPlan, contravariant=True)
 
 NO_STUDY = ""
 """The study of a trial that only memory keeps."""
@@ -90,17 +89,19 @@ class PlannedTrial(Generic[P_co]):
 
     Attributes:
         record: its number is 0 until it is begun in a book.
-        plan: of it alone.
-        label: its configuration in one line.
+        plan: of it alone; of one that is asked for it may be the reason why there is none.
+        varied: what else tells it from others in the line that the display has of it.
     """
 
     record: TrialRecord
     plan: P_co
-    label: str = ""
+    varied: str = ""
 
 
-Trials = Mapping[int, PlannedTrial[TrialPlan]]
-"""Some of the trials that were asked for, by their place among these, in the order in which HPL runs them."""
+Asked = Mapping[int, PlannedTrial[P | Failure]]
+"""Trials that are asked for together, by their place."""
+Trials = Mapping[int, PlannedTrial[P]]
+"""Some of them that have begun, by their place, in the order in which HPL runs them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,27 +121,31 @@ class LaunchLimits:
     must_reach_gflops: float | None = None
 
 
+LimitsOf = Callable[[Sequence[TrialRecord]], LaunchLimits]
+"""What a launch of some trials may take, as it is known when it begins."""
+
+
 @dataclass(frozen=True)
 class LaunchOutcome:
-    """What came of a launch; trials are named by their place among those that were asked for.
+    """What came of trials that were asked for together; each is named by its place.
 
     Attributes:
-        records: of the trials that it came to, committed, and of those that were not begun.
-        left: trials that are begun, and that it did not come to.
-        event: what befell it, where that leaves nothing that counts; None where its records tell of their trials.
+        records: of all of them, committed but for those that were not begun; of a file those that HPL came to.
+        ticket: what `Launching.start` returned.
+        event: what befell the last launch, where that leaves nothing that counts; None where records tell.
         why: the sentence about that; else "".
         lost_nodes: nodes that were lost by it, or are back after that.
         began: whether HPL began, as far as that is known.
-        unavailable: parameters of its plan that together cannot be had on these nodes, with their values.
+        unavailable: parameters of a plan that together cannot be had on these nodes, with their values, of each launch.
     """
 
-    records: Mapping[int, TrialRecord]
-    left: Trials = field(default_factory=dict)
+    records: Mapping[int, TrialRecord] = field(default_factory=dict)
+    ticket: int = 0
     event: Mishap | None = None
     why: str = ""
     lost_nodes: tuple[str, ...] = ()
     began: bool = True
-    unavailable: Mapping[str, Scalar] = field(default_factory=dict)
+    unavailable: Sequence[Mapping[str, Scalar]] = ()
 
     @property
     def in_order(self) -> list[TrialRecord]:
@@ -158,189 +163,320 @@ class LaunchOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launching:
-    """A place where trials are launched, one launch after another: this machine, or some nodes of a cluster.
+class TrialsUnderWay(Generic[P]):
+    """Trials that were asked for together, on their way.
 
     Attributes:
-        evaluator: what runs plans here.
-        book: where trials are recorded.
+        ticket: tells them from others.
+        place: the site that is not free meanwhile; `site` is where they run.
+        trials: those that are begun and share the next launch, or the last one where lost nodes are waited for.
+        later: those that are begun and get a launch of their own after that.
+        limit_s: seconds after which the launch is ended.
+        repeated: how often these trials were launched before, and for what.
+        blamed: settings were to blame for the last launch, so that it is not repeated when its nodes answer again.
+        done: what came of all launches before.
+    """
+
+    ticket: int
+    place: Site[P]
+    site: Site[P]
+    limits: LimitsOf
+    trials: Trials[P] = field(default_factory=dict)
+    later: Trials[P] = field(default_factory=dict)
+    limit_s: float = 0.0
+    repeated: Counter[Mishap] = field(default_factory=Counter)
+    blamed: bool = False
+    done: LaunchOutcome = field(default_factory=LaunchOutcome)
+
+
+Told = LaunchResult | Failure | tuple[str, ...]
+"""What came of a launch, or why it did not start; or the lost nodes that stay silent."""
+
+
+@dataclass(kw_only=True)
+class Launching(Generic[P]):
+    """The one way of a trial: begin it, run it on a site, judge it, commit what came of it, repeat it if need be.
+
+    Attributes:
+        sites: so many trials run at a time, each in a thread; on the only site they run when they are waited for.
+        book: where trials are recorded, in the thread that starts them and waits for them.
         stop: after a request nothing is repeated.
         blamed: which of a launch's settings are to blame that it lost a node; none where that may be chance.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
 
-    evaluator: Evaluator
+    sites: Sequence[Site[P]]
     book: TrialBook
     listener: Listener
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
     blamed: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = lambda _settings: {}
+    _idle: deque[Site[P]] = field(init=False)
+    _ended: deque[LaunchOutcome] = field(default_factory=deque, init=False)
+    _running: list[tuple[TrialsUnderWay[P], Callable[[], Told], Future[Told] | None]] = field(
+        default_factory=list, init=False
+    )
+    _executor: Executor | None = field(default=None, init=False)
+    _begun: int = field(default=0, init=False)
 
-    def measure(self, asked: Trials, limits: LaunchLimits) -> LaunchOutcome:
-        """Begin trials and launch them together, if one HPL.dat holds them, else the first.
+    def __post_init__(self) -> None:
+        self._idle = deque(self.sites)
 
-        What another process of a study began in the same moment is left to it, and so is its budget's last trial: the
-        record is cancelled and has no number.
+    @property
+    def free(self) -> bool:
+        """Whether something else may start."""
+        return bool(self._idle) and not self._ended
+
+    @property
+    def idle(self) -> Site[P]:
+        """The site on which the next start runs, where one is free."""
+        return self._idle[0]
+
+    @property
+    def under_way(self) -> int:
+        """How many starts `next` has not told of."""
+        return len(self._running) + len(self._ended)
+
+    def start(self, asked: Asked[P], limits: LimitsOf, site: Site[P] | None = None) -> int:
+        """Begin trials, and launch them together if one HPL.dat holds them, else one after the other.
+
+        What cannot be planned is recorded with the reason. What another process of a study began in the same moment is
+        left to it, and so is its budget's last trial: the record is cancelled and has no number.
+
+        Args:
+            site: where they run; None for one that is free.
+
+        Returns:
+            The ticket of their outcome.
+
+        Raises:
+            results.errors.ResultsError: the store cannot be written.
+        """
+        place, wishes, records = self._idle.popleft(), dict[int, PlannedTrial[P]](), dict[int, TrialRecord]()
+        for number, trial in asked.items():
+            record, simulator = trial.record, place.simulator
+            record = replace(record, versions={SIMULATOR: simulator}) if simulator else record
+            if isinstance(trial.plan, Failure):
+                records[number] = reject(self.book, record, trial.plan)
+            else:
+                wishes[number] = PlannedTrial(record, trial.plan, trial.varied)
+        plan = self._shared(wishes)
+        if plan is not None and not self.whole_file:
+            turns = {run: turn for turn, run in enumerate(plan.runs)}
+            wishes = dict(sorted(wishes.items(), key=lambda item: turns[item[1].plan.runs[0]]))
+        self._begun += 1
+        done = LaunchOutcome(records, self._begun)
+        self._begin(
+            TrialsUnderWay(ticket=self._begun, place=place, site=site or place, limits=limits, done=done), wishes
+        )
+        return self._begun
+
+    def next(self) -> LaunchOutcome:
+        """Wait until trials have ended that were asked for together, repeated as often as `Mishap` says.
+
+        On machines the first that ends comes first, else what began first.
 
         Raises:
             TunerError: no run can be started here; the trials stay RUNNING.
             results.errors.ResultsError: the records cannot be kept; the run's directory still tells the result.
         """
-        plan = self._shared(asked)
-        if plan is not None and not self.whole_file:
-            turns = {run: turn for turn, run in enumerate(plan.runs)}
-            asked = dict(sorted(asked.items(), key=lambda item: turns[item[1].plan.runs[0]]))
-        trials, plan, elsewhere = self._begun(asked, plan)
-        done = self.launch(trials, plan, limits) if trials else LaunchOutcome({})
-        return replace(done, records={**elsewhere, **done.records})
+        while not self._ended:
+            launch, told = self._first()
+            try:
+                if isinstance(found := told(), tuple):
+                    self._after_waiting(launch, found)
+                else:
+                    self._after_run(launch, found)
+            except BaseException:
+                self._idle.append(launch.place)
+                raise
+        return self._ended.popleft()
 
-    def launch(self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits) -> LaunchOutcome:
-        """Launch trials that are begun, and again what was not to blame for its end, as often as `Mishap` says.
+    def measure(self, asked: Asked[P], limits: LaunchLimits) -> LaunchOutcome:
+        """Run trials while nothing else runs, as `start` and `next` do."""
+        self.start(asked, lambda _: limits)
+        return self.next()
 
-        After nodes were lost that is as soon as they answer, else at once.
-
-        Args:
-            plan: of all of them; None where no HPL.dat holds them.
-
-        Returns:
-            What came of the last launch; with what befell it where that came too often, or lost nodes stay away.
-
-        Raises:
-            TunerError, results.errors.ResultsError: as `measure`.
-        """
-        first = self._launch(trials, plan, limits, Counter())
-        return self._until_it_counts(first, partial(self._again, trials, plan, limits))
+    def close(self) -> None:
+        """End what simulators run, wait for what machines run, and commit what came of it."""
+        for site in self.sites if self._running else ():
+            site.close()
+        while self._executor and self._running:
+            launch, told = self._first()
+            with suppress(*OUR_ERRORS):
+                if not isinstance(found := told(), tuple):
+                    self._commit(launch, found)
+        if self._executor:
+            self._executor.shutdown()
+        self._executor = None
 
     def launch_program(
-        self, program: ReadyProgram, arguments: Sequence[str], plan: TrialPlan, directory: Path, limit_s: float
+        self,
+        evaluator: Evaluator,
+        program: ReadyProgram,
+        arguments: Sequence[str],
+        plan: TrialPlan,
+        directory: Path,
+        limit_s: float,
     ) -> JobStatus:
-        """Launch another MPI program in place of a plan's own, again as `launch` does; no trial tells of it.
+        """Launch another MPI program in place of a plan's own, again as trials are; no trial tells of it.
 
         Raises:
             NodesLostError: a node that was lost with it does not come back, or was away too often.
             RunnerError, OSError: it cannot be started, or the network not be set.
         """
-        ended: list[JobStatus] = []
-
-        def once(*_before: object) -> LaunchOutcome:
-            ended.append(self.evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop))
-            done = LaunchOutcome({}, event=ended[-1].event, why=ended[-1].message, lost_nodes=ended[-1].lost_nodes)
-            return self._with_blame(done, plan)
-
-        self._until_it_counts(once(), once).require_nodes()
-        return ended[-1]
-
-    def _until_it_counts(
-        self, done: LaunchOutcome, again: Callable[[Trials, Mapping[Mishap, int]], LaunchOutcome]
-    ) -> LaunchOutcome:
-        """Repeat a launch as often as `Mishap` says, unless a setting is to blame; the only place that decides that.
-
-        Args:
-            done: what came of the first launch.
-            again: launches once more; it gets the trials that the launch before did not come to, and how often it was
-                repeated, and for what.
-        """
         repeated = Counter[Mishap]()
-        while (
-            done.event
-            and not done.unavailable
-            and repeated[done.event] < done.event.repeats
-            and self._may_wait_s() > 0
-        ):
-            if silent := self._still_silent(done):
-                return replace(done, lost_nodes=silent)
-            repeated[done.event] += 1
-            done = again(done.left, repeated)
-        return (
-            replace(done, event=None, lost_nodes=self._still_silent(done)) if done.unavailable and done.event else done
-        )
+        while True:
+            status = evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop)
+            done = LaunchOutcome(event=status.event, why=status.message, lost_nodes=status.lost_nodes)
+            blamed = self._with_blame(done, plan).unavailable
+            repeats = not blamed and self._repeats(evaluator, done.event, repeated)
+            silent = self._still_silent(done, evaluator, blamed=bool(blamed)) if repeats or blamed else done.lost_nodes
+            if not repeats or silent:
+                replace(done, lost_nodes=silent).require_nodes()
+                return status
 
-    def _again(
-        self,
-        trials: Trials,
-        plan: TrialPlan | None,
-        limits: LaunchLimits,
-        left: Trials,
-        repeated: Mapping[Mishap, int],
-    ) -> LaunchOutcome:
-        """Launch trials once more, as new ones.
+    def _repeats(self, site: Site[Any], event: Mishap | None, repeated: Counter[Mishap]) -> bool:
+        """Whether a launch is repeated after an event, and count that; the only place that decides it."""
+        if event is None or repeated[event] >= event.repeats or may_wait_s(self.stop, site.left_s()) <= 0:
+            return False
+        repeated[event] += 1
+        return True
 
-        Args:
-            left: those that the launch before did not come to.
-            repeated: how often they were launched again before, and for what.
-        """
-        for trial in left.values():
-            self.book.commit(not_reached(trial.record))
-        anew = {
-            place: replace(trial, record=replace(trial.record, number=0, started_at=datetime.now(UTC)))
-            for place, trial in trials.items()
-        }
-        begun, plan, elsewhere = self._begun(anew, plan)
-        done = self._launch(begun, plan, limits, repeated) if begun else LaunchOutcome({})
-        return replace(done, records={**elsewhere, **done.records})
+    def _with_blame(self, outcome: LaunchOutcome, plan: TrialPlan) -> LaunchOutcome:
+        """Return an outcome with the settings that are to blame for the loss of a node."""
+        blamed = self.blamed(plan.settings) if outcome.event in OF_NODES else {}
+        return replace(outcome, unavailable=[blamed]) if blamed else outcome
 
-    def _begun(self, asked: Trials, plan: TrialPlan | None) -> tuple[Trials, TrialPlan | None, dict[int, TrialRecord]]:
-        """Commit that trials run, before anything of them is started.
-
-        Args:
-            plan: of all of them.
-
-        Returns:
-            The trials, and the plan of them; and the records of those that somebody else runs.
-        """
-        found = {place: begin(self.book, trial) for place, trial in asked.items()}
-        trials = {place: one for place, one in found.items() if isinstance(one, PlannedTrial)}
+    def _begin(self, launch: TrialsUnderWay[P], wishes: Trials[P]) -> None:
+        """Commit that trials run, before anything of them is started, and launch them."""
+        found = {place: begin(self.book, trial) for place, trial in wishes.items()}
         elsewhere = {place: one for place, one in found.items() if isinstance(one, TrialRecord)}
-        return trials, self._shared(trials) if elsewhere else plan, elsewhere
+        done = replace(launch.done, records={**launch.done.records, **elsewhere})
+        trials = {place: one for place, one in found.items() if isinstance(one, PlannedTrial)}
+        self._go_on(replace(launch, done=done), trials)
 
-    def _shared(self, trials: Trials) -> TrialPlan | None:
+    def _go_on(self, launch: TrialsUnderWay[P], trials: Trials[P]) -> None:
+        """Launch trials that have begun, those of `later` where there are none, or say that all is done."""
+        if not trials and launch.later:
+            first, *_ = launch.later
+            trials = {first: launch.later[first]}
+            later = {place: trial for place, trial in launch.later.items() if place != first}
+            launch = replace(launch, later=later, repeated=Counter())
+        if not trials:
+            self._idle.append(launch.place)
+            self._ended.append(launch.done)
+            return
+        plan = self._shared(trials)
+        if plan is None:
+            (number, first_trial), *others = trials.items()
+            trials, plan = {number: first_trial}, first_trial.plan
+            launch = replace(launch, later={**dict(others), **launch.later})
+        limits = launch.limits([trial.record for trial in trials.values()])
+        run = self._prepared(launch.site, list(trials.values()), plan, limits)
+        self._work(replace(launch, trials=trials, limit_s=limits.limit_s), run)
+
+    def _work(self, launch: TrialsUnderWay[P], work: Callable[[], Told]) -> None:
+        """Let a thread work for a launch; or this one, when somebody waits for it."""
+        if self._executor is None and len(self.sites) > 1:
+            self._executor = ThreadPoolExecutor(len(self.sites))
+        self._running.append((launch, work, self._executor.submit(work) if self._executor else None))
+
+    def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], Told]]:
+        """The launch that ends first, or began first where no machine runs it, and what waits for its end."""
+        turn, futures = 0, [future for _, _, future in self._running if future is not None]
+        if futures and self.sites[0].machine is not None:
+            done = wait(futures, return_when=FIRST_COMPLETED).done
+            turn = next(number for number, future in enumerate(futures) if future in done)
+        launch, work, running = self._running.pop(turn)
+        return launch, running.result if running else work
+
+    def _after_run(self, launch: TrialsUnderWay[P], result: LaunchResult | Failure) -> None:
+        """Commit a launch that has ended; then repeat it, or give lost nodes a moment, or go on."""
+        outcome, left = self._commit(launch, result)
+        before, blamed = launch.done, bool(outcome.event and outcome.unavailable)
+        done = replace(
+            outcome,
+            records={**before.records, **outcome.records},
+            ticket=launch.ticket,
+            unavailable=[*before.unavailable, *outcome.unavailable],
+        )
+        launch = replace(launch, done=done, blamed=blamed)
+        if not blamed and self._repeats(launch.site, done.event, launch.repeated):
+            for trial in left.values():
+                self.book.commit(not_reached(trial.record))
+        else:
+            launch = replace(launch, later={**left, **launch.later})
+            if not blamed:
+                self._go_on_if_it_may(launch)
+                return
+        self._work(launch, partial(self._still_silent, done, launch.site, blamed=blamed))
+
+    def _after_waiting(self, launch: TrialsUnderWay[P], silent: tuple[str, ...]) -> None:
+        """Repeat a launch whose lost nodes answer again; where some are silent, or settings are to blame, go on."""
+        done = launch.done
+        if silent or launch.blamed:
+            event = None if launch.blamed else done.event
+            self._go_on_if_it_may(replace(launch, done=replace(done, event=event, lost_nodes=silent)))
+            return
+        now = datetime.now(UTC)
+        anew = {
+            place: replace(trial, record=replace(trial.record, number=0, started_at=now))
+            for place, trial in launch.trials.items()
+        }
+        self._begin(replace(launch, done=replace(done, event=None, why="", lost_nodes=())), anew)
+
+    def _go_on_if_it_may(self, launch: TrialsUnderWay[P]) -> None:
+        """Launch what is left, or give it up after an event, a request to stop, or when the budget is spent."""
+        done = launch.done
+        if self.whole_file or done.event or may_wait_s(self.stop, launch.site.left_s()) <= 0:
+            given_up = {place: self.book.commit(not_reached(one.record)) for place, one in launch.later.items()}
+            records = done.records if self.whole_file else {**done.records, **given_up}
+            launch = replace(launch, later={}, done=replace(done, records=records))
+        self._go_on(launch, {})
+
+    def _shared(self, trials: Trials[P]) -> P | None:
         """The plan of all of some trials; None where there are none, or no HPL.dat holds them."""
         plans = [trial.plan for trial in trials.values()]
         return merge_plans(plans[:1] if self.whole_file else plans) if plans else None
 
-    def _launch(
-        self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits, repeated: Mapping[Mishap, int]
-    ) -> LaunchOutcome:
-        """Launch trials once, and commit what came of those that HPL came to, or of all where the user ended it.
+    def _commit(self, launch: TrialsUnderWay[P], told: LaunchResult | Failure) -> tuple[LaunchOutcome, Trials[P]]:
+        """Commit what came of the trials that HPL came to, or of all where the user ended the launch.
 
-        Args:
-            repeated: how often they were launched before, and for what.
+        Returns:
+            What came of the launch, and the trials that it did not come to.
         """
-        together = dict(trials) if plan is not None else dict(list(trials.items())[:1])
-        first = next(iter(together.values()))
-        plan = plan or first.plan
-        result = self._run(list(together.values()), plan, limits)
-        if isinstance(result, Failure):
-            records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
+        trials = list(launch.trials.values())
+        if isinstance(told, Failure):
+            records, outcome = [rejected(trials[0].record, told)], LaunchOutcome(began=False)
         else:
-            event = result.event
-            left_s = self.evaluator.left_s()  # a run that others made late has taken its limit already
-            late = event is Mishap.BUSY and left_s is not None and left_s < limits.limit_s
-            if event and not event.lasting and (late or repeated[event] >= event.repeats):
-                result = replace(result, event=None)
-            records, outcome = self._ended(list(together.values()), plan, result)
-            outcome = self._with_blame(outcome, plan)
+            event, left_s = told.event, launch.site.left_s()
+            # A run that others made late has taken its limit already.
+            late = event is Mishap.BUSY and left_s is not None and left_s < launch.limit_s
+            if event and not event.lasting and (late or launch.repeated[event] >= event.repeats):
+                told = replace(told, event=None)
+            records, outcome = self._ended_by(trials, told)
+            outcome = self._with_blame(outcome, trials[0].plan)
             if outcome.event and outcome.unavailable:
-                records = [
-                    replace(record, state=TrialState.FAILED, invalidity=Invalidity.CONSTRAINTS) for record in records
-                ]
-        ended = {place: self.book.commit(record) for place, record in zip(together, records, strict=False)}
-        left = {place: trial for place, trial in trials.items() if place not in ended}
-        return replace(outcome, records=ended, left=left)
+                failed, why = TrialState.FAILED, Invalidity.CONSTRAINTS
+                records = [replace(record, state=failed, invalidity=why) for record in records]
+        places = list(launch.trials)
+        ended = {place: self.book.commit(record) for place, record in zip(places, records, strict=False)}
+        return replace(outcome, records=ended), {place: launch.trials[place] for place in places[len(records) :]}
 
-    def _with_blame(self, outcome: LaunchOutcome, plan: TrialPlan) -> LaunchOutcome:
-        """Return an outcome with the settings that are to blame for the loss of a node."""
-        return replace(outcome, unavailable=self.blamed(plan.settings)) if outcome.event in OF_NODES else outcome
-
-    def _ended(
-        self, trials: Sequence[PlannedTrial[TrialPlan]], plan: TrialPlan, result: LaunchResult
+    def _ended_by(
+        self, trials: Sequence[PlannedTrial[P]], result: LaunchResult
     ) -> tuple[list[TrialRecord], LaunchOutcome]:
         """The records of a launch that are still to be committed, and what else came of it."""
         cancelled, directory = result.verdict.cancelled, self.book.folder(trials[0].record.number)
+        plan = self._shared(dict(enumerate(trials))) or trials[0].plan
         came_to = trials if cancelled or self.whole_file else trials[: reached(result)]
-        records = records_of(came_to, plan, result, directory)
+        records = [
+            replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
+            for index, trial in enumerate(came_to)
+        ]
         told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
         event = result.event if told else None
         if event is Mishap.DISTURBED:
@@ -348,23 +484,22 @@ class Launching:
         elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
             records = [given_up(records[0], result.stopped)]
         outcome = LaunchOutcome(
-            {},
             event=event,
             why=(result.disturbed or records[-1].reason or event.words) if event else "",
             lost_nodes=result.lost_nodes if event else (),
             began=bool(result.begun_s or result.disturbed),
-            unavailable=result.unavailable,
+            unavailable=[result.unavailable] if result.unavailable else (),
         )
         return records, outcome
 
-    def _run(
-        self, trials: Sequence[PlannedTrial[TrialPlan]], plan: TrialPlan, limits: LaunchLimits
-    ) -> LaunchResult | Failure:
-        """Tell the display of a launch, and run it while observers look; or why it cannot be started."""
+    def _prepared(
+        self, site: Site[P], trials: Sequence[PlannedTrial[P]], plan: P, limits: LaunchLimits
+    ) -> Callable[[], LaunchResult | Failure]:
+        """Tell the display of a launch, and return what runs it while observers look."""
         first = trials[0]
         shown = trials[:1] if self.whole_file else trials
         labels = [
-            trial.label if len(shown) == 1 else f"{trial.label} ({turn} of {len(shown)} in one launch)"
+            label(trial.plan, trial.varied) + (f" ({turn} of {len(shown)} in one launch)" if len(shown) > 1 else "")
             for turn, trial in enumerate(shown, start=1)
         ]
         self.listener(TrialStarted(first.record.number, labels[0], limits.expected_s))
@@ -376,40 +511,39 @@ class Launching:
             early_stopping=limits.early_stopping,
             must_reach_gflops=limits.must_reach_gflops,
             hpl=plan.runs[0] if len(plan.runs) == 1 else None,
-            meters=self.evaluator.meters,
         )
-        watch = LaunchWatch(observers_of(watched), ends_between=not self.whole_file)
-        try:
-            return self.evaluator.evaluate(
-                plan, self.book.folder(first.record.number), limits.limit_s, self.stop, watch
-            )
-        except RunnerError as error:
-            return not_started(error)
+        folder = self.book.folder(first.record.number)
 
-    def _still_silent(self, done: LaunchOutcome) -> tuple[str, ...]:
+        def run() -> LaunchResult | Failure:
+            watch = LaunchWatch(site.observers(watched), ends_between=not self.whole_file)
+            try:
+                return site.run(plan, folder, limits.limit_s, self.stop, watch)
+            except RunnerError as error:
+                return Failure(Invalidity.RUNTIME, str(error))
+
+        return run
+
+    def _still_silent(self, done: LaunchOutcome, site: Site[Any], *, blamed: bool) -> tuple[str, ...]:
         """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
-        then = "" if done.unavailable else ": the run is repeated"
+        then = "" if blamed else ": the run is repeated"
         if done.event is not Mishap.NODE_LOST:
             self._say(f"{done.why}{then}.")
             return ()
-        names, site = ", ".join(done.lost_nodes), self.evaluator.site
-        if site.nodes and (batch := site.nodes.cluster.batch):
+        names, nodes = ", ".join(done.lost_nodes), site.machine.nodes if site.machine else None
+        if nodes and (batch := nodes.cluster.batch):
             self._say(f"Node {names} failed{then and f'{then} on what {batch.words.title} gives'}.")
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
 
-        return_s = min(site.nodes.cluster.return_s if site.nodes else 0.0, self._may_wait_s())
+        return_s = min(nodes.cluster.return_s if nodes else 0.0, may_wait_s(self.stop, site.left_s()))
         self._say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
         give_up_s = time.monotonic() + return_s
-        while silent := silent_nodes(site):
-            if time.monotonic() > give_up_s or self._may_wait_s() <= 0:
+        while site.machine and (silent := silent_nodes(site.machine)):
+            if time.monotonic() > give_up_s or may_wait_s(self.stop, site.left_s()) <= 0:
                 return silent
             time.sleep(PAUSE_S)
         self._say(f"It answers again{then}.")
         return ()
-
-    def _may_wait_s(self) -> float:
-        return may_wait_s(self.stop, self.evaluator.left_s())
 
     def _say(self, sentence: str) -> None:
         self.listener(Notice(sentence))
@@ -421,11 +555,6 @@ def planned(make: Callable[P_args, T], *args: P_args.args, **kwargs: P_args.kwar
         return make(*args, **kwargs)
     except (PlanError, HplError) as error:
         return Failure(Invalidity.CONSTRAINTS, str(error))
-
-
-def not_started(error: RunnerError) -> Failure:
-    """Why a launch does not start."""
-    return Failure(Invalidity.RUNTIME, str(error))
 
 
 def begin(book: TrialBook, trial: PlannedTrial[P_co]) -> PlannedTrial[P_co] | TrialRecord:
@@ -446,109 +575,23 @@ def reject(book: TrialBook, record: TrialRecord, fault: Failure) -> TrialRecord:
     return not_reached(begun) if number is None else book.commit(rejected(begun, fault))
 
 
-def records_of(
-    trials: Sequence[PlannedTrial[TrialPlan]], shared: TrialPlan, result: LaunchResult, directory: Path
-) -> list[TrialRecord]:
-    """The records of the trials of a launch, whatever their verdicts; they are not committed yet.
-
-    Args:
-        trials: in the order in which HPL runs them.
-        shared: the plan of the launch.
-    """
-    return [
-        replace(finished(trial.record, shared, result, directory, index), hpl_dat=trial.plan.hpl_dat)
-        for index, trial in enumerate(trials)
-    ]
-
-
-class PlanRunner(Protocol[P_contra]):
-    """What runs plans where no machine does, several at a time: a simulator, or the player of a table."""
-
-    @property
-    def jobs(self) -> int:
-        """How many may be under way at a time."""
-
-    def start(self, plan: P_contra, directory: Path, observers: Sequence[LaunchObserver]) -> None:
-        """Begin to run a plan.
-
-        Raises:
-            RunnerError, TunerError: it cannot be started.
-        """
-
-    def next_result(self, stop: Stopping) -> LaunchResult:
-        """Wait for the plan that was started first.
-
-        Raises:
-            RunnerError, TunerError: it cannot be started.
-        """
-
-
-@dataclass
-class QueuedTrials(Generic[P]):
-    """Trials that no machine runs: they begin, and end in the order in which they began."""
-
-    runner: PlanRunner[P]
-    book: TrialBook
-    listener: Listener
-    stop: Stopping
-    _under_way: deque[PlannedTrial[P]] = field(default_factory=deque, init=False)
-
-    @property
-    def free(self) -> bool:
-        """Whether another trial may begin."""
-        return len(self._under_way) < self.runner.jobs
-
-    @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
-        return len(self._under_way)
-
-    def start(self, record: TrialRecord, plan: P | Failure, label: Callable[[P], str]) -> TrialRecord | None:
-        """Commit that a trial runs, and start it; its record where it ended at once because it cannot run."""
-        if isinstance(plan, Failure):
-            return reject(self.book, record, plan)
-        trial = begin(self.book, PlannedTrial(record, plan, label(plan)))
-        if isinstance(trial, TrialRecord):
-            return trial
-        number = trial.record.number
-        self.listener(TrialStarted(number, trial.label, None))
-        watched = WatchedLaunch(labels={number: trial.label}, listener=self.listener, clock=RealClock())
-        directory, observers = self.book.folder(number), [ProgressObserver(watched)]
-        try:
-            self.runner.start(trial.plan, directory, observers)
-        except RunnerError as error:
-            return self.book.commit(rejected(trial.record, not_started(error)))
-        self._under_way.append(trial)
-        return None
-
-    def end_oldest(self) -> TrialRecord:
-        """Wait for the trial that began first, and commit what came of it."""
-        trial = self._under_way.popleft()
-        try:
-            result = self.runner.next_result(self.stop)
-        except RunnerError as error:
-            return self.book.commit(rejected(trial.record, not_started(error)))
-        (record,) = records_of([trial], trial.plan, result, self.book.folder(trial.record.number))
-        return self.book.commit(record)
-
-
 class Queue(Protocol[E_co]):
-    """Runs that begin, several at a time, and end in the order in which they began."""
+    """Runs that begin, several at a time, and end one after the other."""
 
     @property
     def free(self) -> bool:
         """Whether another run may begin."""
 
     @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
+    def under_way(self) -> object:
+        """How many have begun and not ended, or which; nothing where none has."""
 
-    def end_oldest(self) -> E_co:
-        """Wait for the end of the run that began first."""
+    def next(self) -> E_co:
+        """Wait until one has ended, and return what came of it."""
 
 
 def in_turn(waiting: deque[T], begin: Callable[[T], object], queue: Queue[E_co], stop: Stopping) -> Iterator[E_co]:
-    """Begin what waits where a queue is free, else end its oldest run and yield what came of it.
+    """Begin what waits where a queue is free, else yield what came of its next run that ends.
 
     Args:
         waiting: what is still to begin, in this order; more may be added meanwhile.
@@ -559,6 +602,6 @@ def in_turn(waiting: deque[T], begin: Callable[[T], object], queue: Queue[E_co],
         if waiting and queue.free and not stop.requested:
             begin(waiting.popleft())
         elif queue.under_way:
-            yield queue.end_oldest()
+            yield queue.next()
         else:
             return

@@ -1,8 +1,10 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
+from hpl import variant
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.nvblas import NAME as NVBLAS
 from hpl.blas.nvblas import ONE_GPU
@@ -19,6 +21,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.node_order import NODE_PARAMETERS, placement
 from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
+from search_spaces.space import SearchSpace
 
 from ..errors import UsageError
 from ..machine.equipment import PROGRAM
@@ -292,7 +295,10 @@ def require_settings(names: Iterable[str], site: Inventory) -> None:
         )
 
 
-def merge_plans(plans: Sequence[TrialPlan]) -> TrialPlan | None:
+P = TypeVar("P", bound=TrialPlan)
+
+
+def merge_plans(plans: Sequence[P]) -> P | None:
     """One plan for several of one run each, in HPL's order; None where no HPL.dat holds just them, or more differs."""
     first = plans[0]
     if len(plans) == 1:
@@ -328,3 +334,39 @@ def label(plan: TrialPlan, varied: str = "") -> str:
     mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
     size = "" if plan.program.terms.lacks("N") else f" {run.P}x{run.Q} N={run.N} NB={run.NB}"
     return f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads}{size} {varied}".rstrip() + more
+
+
+NAMED = frozenset({"N", "NB", "grid", "layout", "blas", "kernel", "mpi", "memory_fraction"})
+"""What a trial's label says anyway."""
+CODED = tuple(field.name for field in fields(variant.Variant))
+"""What HPL's own T/V code says."""
+FEW = 2
+"""So many of these are named; more of them are told by the code."""
+
+
+def varying_label(params: Mapping[str, Scalar], varying: Collection[str]) -> str:
+    """What a complete point has of the parameters that vary in its study and that its label does not say.
+
+    HPL's own T/V code stands for those in it, where they are more than two.
+    """
+    shown = [name for name in varying if name not in NAMED and name in params]
+    code = ""
+    if _needs_code(shown):
+        code = variant.encode(HplParams.from_words(params))
+        shown = [name for name in shown if name not in CODED]
+    words = [f"{name.removeprefix('net.')}={params[name]}" for name in shown]
+    return " ".join([code, *words] if code else words)
+
+
+def legend(space: SearchSpace) -> str | None:
+    """The sentence that explains the code, or None where `varying_label` does not use it."""
+    if not _needs_code(space.varying):
+        return None
+    run = HplParams.from_words(space.first)
+    words = run.words()
+    meant = " ".join(f"{name}={words[name]}" for name in CODED)
+    return f"HPL's own codes stand in the lines of trials: {variant.encode(run)}, for example, means {meant}."
+
+
+def _needs_code(names: Collection[str]) -> bool:
+    return sum(name in CODED for name in names) > FEW

@@ -144,8 +144,8 @@ class Workbench:
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
         sites = [part_of(whole, number, parts) for number in range(parts)]
         meters = evaluator.meters.of_a_part() if evaluator.meters and parts > 1 else evaluator.meters
-        first, *others = (replace(evaluator, site=site, runner=runner(), meters=meters) for site in sites)
-        return cls(user_dirs, first.site, first, tuple(others), whole, runner)
+        first, *others = (replace(evaluator, machine=site, runner=runner(), meters=meters) for site in sites)
+        return cls(user_dirs, first.machine, first, tuple(others), whole, runner)
 
     def close(self) -> None:
         """End whatever still runs, and give nodes back."""

@@ -1,7 +1,6 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
 import math
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,6 +10,8 @@ from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
 from search_spaces.errors import SpaceError
 from search_spaces.load import wants_all_blas
+from search_spaces.machine import MachineNode
+from search_spaces.node_order import LISTED, NODE_PARAMETERS, unlike_parts
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -32,17 +33,18 @@ from ..study.lifecycle import BegunStudy
 from ..study.names import WHOLE_MEMORY, resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
+from ..study.search.budget_rule import BudgetRule
+from ..study.search.loop import OtherProcesses, Search
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
-from ..study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
-from ..study.search.workers import LaunchBreaker, LaunchWorker, LaunchWorkers, UnavailableParts
+from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
 from ..study.session import StudyContext, StudySession
 from ..study.shootout import libraries_of
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
-from .parts import evaluators_of
+from ..words import listed
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, size
@@ -191,7 +193,7 @@ def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, cont
     Raises:
         TunerError, HplError: something is missing; a sentence says what.
     """
-    require_settings(space.parameters, evaluator.site)
+    require_settings(space.parameters, evaluator.machine)
     prepare_settings(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     names, threads, mpis = programs_for(space)
     with context.stop.preparing():
@@ -205,13 +207,13 @@ class SearchResult:
     Attributes:
         engine: what chose the trials.
         confirmation: repeats what it found.
-        worker: runs further trials.
+        trials: runs further ones.
         ended: the sentence why it ended.
     """
 
     engine: Engine
     confirmation: Confirmation
-    worker: LaunchWorker
+    trials: StudyTrials[Evaluator]
     ended: str
 
 
@@ -254,25 +256,25 @@ class Campaign:
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        pilots = self._pilot_worker()
+        pilots = self._pilots()
         sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
         session, options = sized.session, self.options
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
-        workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
+        trials = self._trials(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
         predicts = self.predicts and not self.joined
         if predicts:
             session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
-        kept_s = kept_for_turns_s(workers[0], options, IN_TURN) if predicts and not options.full else 0.0
+        kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
         confirming_runs = finalists * options.confirm + SMALLER_COST
-        repeats_one = options.reference and len(workers) == 1 and not self.joined
-        scheduler = Scheduler(
+        repeats_one = options.reference and len(self.evaluators) == 1 and not self.joined
+        search = Search(
             session=session,
             ledger=self.opened.ledger,
-            workers=LaunchWorkers(deque(workers)),
+            trials=trials,
             rule=BudgetRule(
                 meter=session.meter,
                 reserved_runs=lambda: confirming_runs + kept_s / (sized.run_time.full_s or math.inf),
@@ -281,20 +283,19 @@ class Campaign:
             ladder=sized.ladder,
             repeats=options.repeats,
             first=first,
-            reference=ReferenceRuns(session, workers[0]) if repeats_one else None,
+            reference=ReferenceRuns(session, trials) if repeats_one else None,
             others=OtherProcesses(session, self.opened.ledger),
-            unavailable=self.unavailable,
             load=load,
         )
-        ended = scheduler.search(engine)
+        ended = search.search(engine)
         session.say(f"Search stopped: {ended}.")
-        return SearchResult(engine, confirmation, workers[0], ended)
+        return SearchResult(engine, confirmation, trials, ended)
 
-    def _engine(self, worker: LaunchWorker, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
+    def _engine(self, trials: StudyTrials[Evaluator], early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
-        session, options, incumbent = worker.session, self.options, self.opened.ledger.incumbent
-        measured = timed_at_first(worker, probes(worker.evaluator.site))
-        simulated = self.opening(session, worker.evaluator.site, measured) if self.opening else None
+        session, options, incumbent = trials.session, self.options, self.opened.ledger.incumbent
+        measured = timed_at_first(trials, probes(trials.site.machine))
+        simulated = self.opening(session, trials.site.machine, measured) if self.opening else None
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
             programs = starts_of_each(session.space, PROGRAM)
@@ -306,7 +307,7 @@ class Campaign:
 
     def _finish(self, searched: SearchResult) -> TuneOutcome:
         """Confirm the winner and predict its run at the whole memory, unless the others do."""
-        confirmation, worker, ended = searched.confirmation, searched.worker, searched.ended
+        confirmation, trials, ended = searched.confirmation, searched.trials, searched.ended
         session = confirmation.session
         store, study = session.context.store, session.study
         if self.joined and store.others(study):
@@ -316,30 +317,34 @@ class Campaign:
             )
         if self.quiet and self.options.confirm:
             self.quiet.before("the best are measured again", session.meter.remaining_s())
-        confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
+        confirmation.run(self.options.confirm, lambda params, _: trials.trial(params, Kind.CONFIRMATION))
         tell_changes(session)
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(worker, ranking, self.options, searched.engine)
+        predicted = None if self.options.full else predict_full(trials, ranking, self.options, searched.engine)
         session.end()
         return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
 
-    def _pilot_worker(self) -> LaunchWorker:
+    def _pilots(self) -> StudyTrials[Evaluator]:
         """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""
         self.opened.ledger.learners = ()
-        limits = self._limits(self.opened.session, RunTimeEstimate(), EarlyStopping())
-        return LaunchWorker(self.opened.session, self.opened.ledger, limits, self.unavailable, self.evaluators[0])
+        session = self.opened.session
+        limits = self._limits(session, RunTimeEstimate(), EarlyStopping())
+        return self._on(self.evaluators[:1], session, limits)
 
-    def _workers(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> list[LaunchWorker]:
-        """Run the search's trials, one for each part of the nodes."""
+    def _trials(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> StudyTrials[Evaluator]:
+        """Runs the search and what follows, and learns from it what runs take."""
         limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
         self.opened.ledger.learners = (limits.learn,)
-        breaker = LaunchBreaker(sized.session)
-        return [
-            LaunchWorker(sized.session, self.opened.ledger, limits, self.unavailable, evaluator, breaker)
-            for evaluator in self.evaluators
-        ]
+        return replace(self._on(self.evaluators, sized.session, limits), breaker=LaunchBreaker(sized.session))
+
+    def _on(
+        self, evaluators: Sequence[Evaluator], session: StudySession, limits: SearchLimits
+    ) -> StudyTrials[Evaluator]:
+        sites = [replace(one, left_s=session.meter.remaining_s) for one in evaluators]
+        clock = session.meter.clock
+        return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=clock)
 
     def _limits(
         self,
@@ -376,3 +381,51 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
     require_settings(session.space.parameters, workbench.site)
     return workbench
+
+
+def require_alike_parts(space: SearchSpace, workbench: Workbench) -> None:
+    """Refuse several trials at a time where the space chooses among nodes, and a choice differs from part to part.
+
+    Raises:
+        UsageError: it does; the sentence names two parts.
+    """
+    sentence = unlike_sentence(space, workbench)
+    if sentence:
+        raise UsageError(
+            f"{sentence}. List the nodes so that all parts are alike, or leave ⟦parallel⟧ out",
+            field="parallel",
+            given=1 + len(workbench.others),
+        )
+
+
+def evaluators_of(space: SearchSpace, workbench: Workbench) -> tuple[tuple[Evaluator, ...], str]:
+    """Return what runs the trials of a study that is stored, and a sentence where only one part of the nodes can."""
+    sentence = unlike_sentence(space, workbench)
+    if not sentence:
+        return (workbench.evaluator, *workbench.others), ""
+    nodes = listed(workbench.site.node_names)
+    return (workbench.evaluator,), f"One trial at a time from here on, on {nodes}: {sentence}."
+
+
+def unlike_sentence(space: SearchSpace, workbench: Workbench) -> str:
+    """Say which parts are not alike, and which parameters need alike ones; "" if all is well."""
+    known, usual = NODE_PARAMETERS & space.parameters.keys(), {0, LISTED}
+    asked = sorted(name for name in known if not usual.issuperset(space.parameters[name].values))
+    if not asked or workbench.whole is None:
+        return ""
+    whole, *parts = (
+        site.machine(all_blas=False, N=None)
+        for site in (workbench.whole, workbench.site, *(one.machine for one in workbench.others))
+    )
+    unlike = unlike_parts(parts, whole, by_switch="rank_order" in asked)
+    if unlike is None:
+        return ""
+    one, other = (listed([f"{node.name}{_facts(node)}" for node in parts[number].node_list]) for number in unlike)
+    means = "means" if len(asked) == 1 else "mean"
+    return f"{listed(asked)} {means} other nodes on each part, and the parts differ: {one} against {other}"
+
+
+def _facts(node: MachineNode) -> str:
+    """What is known of a node."""
+    facts = [*([f"{node.speed:g}"] if node.speed is not None else []), *([node.switch] if node.switch else [])]
+    return f" ({', '.join(facts)})" if facts else ""

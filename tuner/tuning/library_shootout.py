@@ -28,9 +28,10 @@ from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
 from ..study.search.reference_runs import tell_changes
-from ..study.search.workers import LaunchWorker, UnavailableParts
+from ..study.search.trials import StudyTrials, UnavailableParts
 from ..study.session import StudyContext
 from ..study.shootout import blas_of, n_of
+from ..trial.evaluate import Evaluator
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
@@ -89,12 +90,12 @@ class Champion:
 
     Attributes:
         best: with the runs of its search.
-        worker: runs it.
+        trials: runs it.
         full_s: seconds that a run should take; None where that is not known.
     """
 
     best: Ranked
-    worker: LaunchWorker
+    trials: StudyTrials[Evaluator]
     full_s: float | None
 
 
@@ -277,7 +278,7 @@ def play(
         NodesLostError, TunerError, ResultsError: a sentence says what prevents it.
     """
     draw = random.Random(f"{study} {session}")  # noqa: S311 - no secret
-    workers = {name: _in_rounds(champion, meter, session) for name, champion in champions.items()}
+    runs_of = {name: _in_rounds(champion, meter, session) for name, champion in champions.items()}
     failures, failed = dict.fromkeys(champions, 0), dict[str, str]()
     store = context.store
     noise = shown_noise(store.study(study), store.records(study, kinds=(Kind.SEARCH,)))
@@ -293,18 +294,18 @@ def play(
         for name in draw.sample(left, len(left)):
             if context.stop.requested:
                 break
-            record = _run(champions[name], workers[name], meter, load)
+            record = _run(champions[name], runs_of[name], meter, load)
             failures[name] = 0 if record.ranked else failures[name] + 1
             if failures[name] == MOST_FAILURES:
                 failed[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {record.reason}"
 
 
-def _run(champion: Champion, worker: LaunchWorker, meter: Meter, load: SteadyLoad) -> TrialRecord:
+def _run(champion: Champion, trials: StudyTrials[Evaluator], meter: Meter, load: SteadyLoad) -> TrialRecord:
     """Run a champion, again where its run was disturbed and time is left: each of them is near the fastest."""
-    session = worker.session
+    session = trials.session
 
     def trial() -> TrialRecord:
-        return worker.trial(champion.best.params, Kind.CONFIRMATION)
+        return trials.trial(champion.best.params, Kind.CONFIRMATION)
 
     def allowed() -> bool:
         return not session.stopped and meter.out_of_time(champion.full_s or 0.0) is None
@@ -325,11 +326,12 @@ def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyC
     return meter.out_of_time(sum(champion.full_s or 0.0 for champion in left))
 
 
-def _in_rounds(champion: Champion, meter: Meter, number: int) -> LaunchWorker:
-    """The worker of a champion's search, for which now the whole budget counts."""
-    opened = OpenStudy.again(champion.worker.session, meter, number)
-    limits = replace(champion.worker.limits, session=opened.session)
-    return replace(champion.worker, session=opened.session, book=opened.ledger, limits=limits)
+def _in_rounds(champion: Champion, meter: Meter, number: int) -> StudyTrials[Evaluator]:
+    """What runs the trials of a champion's search, for which now the whole budget counts."""
+    opened = OpenStudy.again(champion.trials.session, meter, number)
+    limits = champion.trials.limits.of_session(opened.session)
+    sites = [replace(one, left_s=meter.remaining_s) for one in champion.trials.sites]
+    return replace(champion.trials, session=opened.session, sites=sites, book=opened.ledger, limits=limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,8 +360,8 @@ class LibrarySearch:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
         text = context.store.study(self.study).space_text
-        evaluator = replace(workbench.evaluator, site=with_one_blas(workbench.site, self.blas))
-        space = load_space(self.options, evaluator.site, text)
+        evaluator = replace(workbench.evaluator, machine=with_one_blas(workbench.site, self.blas))
+        space = load_space(self.options, evaluator.machine, text)
         prepare(space, evaluator, workbench, context)
         campaign = Campaign(
             options=self.options,
@@ -371,13 +373,13 @@ class LibrarySearch:
             predicts=False,
         )
         searched = campaign.search()
-        worker, confirmation = searched.worker, searched.confirmation
+        trials, confirmation = searched.trials, searched.confirmation
         in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
-            confirmation.run(AGAIN, lambda params, _: worker.trial(params, Kind.SEARCH))
+            confirmation.run(AGAIN, lambda params, _: trials.trial(params, Kind.SEARCH))
         tell_changes(confirmation.session)
         champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
-        return None if champion is None else Champion(champion, worker, confirmation.run_time.full_s)
+        return None if champion is None else Champion(champion, trials, confirmation.run_time.full_s)
 
     def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
         opened = StudyOpener(

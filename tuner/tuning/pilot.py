@@ -43,7 +43,8 @@ from ..machine.problem_size import (
 )
 from ..options import DEFAULT_WALL_S
 from ..study.again import MOST_IN_A_ROW
-from ..study.search.workers import LaunchWorker
+from ..study.search.trials import StudyTrials
+from ..trial.evaluate import Evaluator
 from ..trial.launching import Launching
 from ..trial.plan import TrialPlan, plan
 
@@ -65,7 +66,7 @@ def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math
 
 
 def pilot(
-    worker: LaunchWorker, target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
+    trials: StudyTrials[Evaluator], target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
 ) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
 
@@ -85,7 +86,7 @@ def pilot(
     Raises:
         TunerError: neither runs at all, with the reason of the last failure.
     """
-    session, site = worker.session, worker.evaluator.site
+    session, site = trials.session, trials.site.machine
     runs = list(earlier)
     samples = samples_of(runs, site.node_count)
     largest_n = full_memory_n(site)
@@ -94,8 +95,8 @@ def pilot(
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
-        at_n = worker.expecting(launch_s(samples, N) if samples else None)
-        record = _tried(at_n, N)
+        full_s = launch_s(samples, N) if samples else None
+        record = _tried(trials, N, full_s)
         if session.stopped and not record.ranked:
             break
         if not record.ranked:
@@ -104,7 +105,7 @@ def pilot(
                 f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
                 f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )
-        runs += _until_quiet(at_n, record)
+        runs += _until_quiet(trials, record, full_s)
         found = samples_of(runs, site.node_count)
         if samples and len(found) <= len(samples):
             break  # the larger one was disturbed each time: the smaller one tells more
@@ -116,9 +117,9 @@ def pilot(
     return samples
 
 
-def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
+def _until_quiet(trials: StudyTrials[Evaluator], first: TrialRecord, full_s: float | None) -> list[TrialRecord]:
     """Repeat a first run that was disturbed, MOST_IN_A_ROW times at most; all runs."""
-    session, runs = worker.session, [first]
+    session, runs = trials.session, [first]
     while runs[-1].disturbed is not None and len(runs) <= MOST_IN_A_ROW:
         if session.stopped or session.meter.out_of_time(runs[-1].cost_s or 0.0):
             break
@@ -126,19 +127,20 @@ def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
         session.say(
             f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.", detail=True
         )
-        runs.append(worker.trial(first.params, Kind.PILOT))
+        runs.append(trials.trial(first.params, Kind.PILOT, full_s=full_s))
     return runs
 
 
-def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
+def _tried(trials: StudyTrials[Evaluator], N: int, full_s: float | None) -> TrialRecord:
     """The textbook's run; where it failed, although it started, another configuration."""
-    session = worker.session
+    session = trials.session
     *_, other = starts(session.space)
-    record = worker.trial({**pilot_point(worker.evaluator.site, N), **launch_settings(session.space)}, Kind.PILOT)
+    point = {**pilot_point(trials.site.machine, N), **launch_settings(session.space)}
+    record = trials.trial(point, Kind.PILOT, full_s=full_s)
     if record.state is not TrialState.FAILED or not record.command or session.stopped or session.meter.out_of_time(0.0):
         return record
     session.say(f"The run failed ({record.reason}) and is tried with another configuration.")
-    return worker.trial({**session.space.measured(other), "N": N}, Kind.PILOT)
+    return trials.trial({**session.space.measured(other), "N": N}, Kind.PILOT, full_s=full_s)
 
 
 def samples_of(records: Sequence[TrialRecord], nodes: int | None = None) -> list[Sample]:
@@ -211,7 +213,7 @@ LEAST_BYTES = 32 * 2**10
 """Messages up to this size must have been timed where it is ended by its limit: shorter ones do not tell the rate."""
 
 
-def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
+def timed_at_first(trials: StudyTrials[Evaluator], known: Probes) -> Probes:
     """What is known, with what this launch tells, as it was found when the study began, or now.
 
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
@@ -220,7 +222,7 @@ def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
     Raises:
         NodesLostError: as a trial that is lost with a node.
     """
-    session, site, store = worker.session, worker.evaluator.site, worker.session.context.store
+    session, site, store = trials.session, trials.site.machine, trials.session.context.store
     if not site.program.workload.is_hpl:
         return known
     before = stored(store, session.study, known)
@@ -233,7 +235,7 @@ def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
     try:
         network = {name: value for name, value in session.space.first.items() if is_setting(name)}
         asked = plan({**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}, site)
-        found = timed(worker.launching, asked, session.folder / FOLDER, limit_s)
+        found = timed(trials.launching, trials.site, asked, session.folder / FOLDER, limit_s)
     except NodesLostError:
         raise
     except (TunerError, HplError, RunnerError, OSError) as error:
@@ -285,7 +287,9 @@ def _messages(probe: NetworkProbe) -> Messages:
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
 
-def timed(launching: Launching, asked: TrialPlan, directory: Path, limit_s: float) -> "Figures | None":
+def timed(
+    launching: Launching[TrialPlan], evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float
+) -> "Figures | None":
     """Seconds of dgemm with growing blocks and of growing messages; None where the user ended it, or for a single rank.
 
     Args:
@@ -300,11 +304,11 @@ def timed(launching: Launching, asked: TrialPlan, directory: Path, limit_s: floa
     """
     if asked.ranks == 1:
         return None
-    mpi = launching.evaluator.site.mpi_named(asked.launch.mpi)
-    program = asked.program.calibrator(mpi, asked.library, launching.evaluator.search)
+    mpi = evaluator.machine.mpi_named(asked.launch.mpi)
+    program = asked.program.calibrator(mpi, asked.library, evaluator.search)
     if program is None:
         return None
-    status = launching.launch_program(program, ("blocks",), asked, directory, limit_s)
+    status = launching.launch_program(evaluator, program, ("blocks",), asked, directory, limit_s)
     if status.state is JobState.CANCELLED:
         return None
     if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:

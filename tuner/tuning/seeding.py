@@ -19,7 +19,7 @@ from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.ledger import Incumbent
 from ..study.names import SEARCHED
-from ..study.search.scheduler import replay_records
+from ..study.search.loop import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping, updated
 

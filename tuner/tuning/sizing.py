@@ -28,9 +28,10 @@ from ..study.lifecycle import withdraw
 from ..study.machine_changes import noise_of_pilots, note_noise
 from ..study.names import SEARCHED
 from ..study.search.search_limits import RunTimeEstimate
-from ..study.search.workers import LaunchWorker
+from ..study.search.trials import StudyTrials
 from ..study.session import StudySession
 from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
+from ..trial.evaluate import Evaluator
 from ..trial.ladder import PREFIX_PARTS, ladder
 from ..trial.plan import parse_layout
 from ..units import duration
@@ -99,24 +100,24 @@ class StudySize:
     ladder: Ladder = (FULL,)
 
 
-def size(worker: LaunchWorker, options: TuneOptions, kept: float) -> StudySize:
+def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> StudySize:
     """Run the pilots that the study still needs, choose N and say why.
 
     Args:
-        worker: runs the pilots.
+        trials: runs the pilots.
         kept: part of the budget for runs at a larger N.
 
     Raises:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
     """
-    session, site = worker.session, worker.evaluator.site
+    session, site = trials.session, trials.site.machine
     if not site.program.workload.is_hpl:
-        return _sized_by_first_run(worker, options)
+        return _sized_by_first_run(trials, options)
     wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s, kept)
     session.context.listener(PhaseStarted("pilot", None))
     earlier = session.records()
     asked_n = session.space.asked_n
-    samples = pilot(worker, wanted_s, [record for record in earlier if record.kind is Kind.PILOT], asked_n)
+    samples = pilot(trials, wanted_s, [record for record in earlier if record.kind is Kind.PILOT], asked_n)
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
     if not samples:
@@ -139,7 +140,7 @@ def size(worker: LaunchWorker, options: TuneOptions, kept: float) -> StudySize:
     return _sized(session, samples, run_s, site)
 
 
-def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize:
+def _sized_by_first_run(trials: StudyTrials[Evaluator], options: TuneOptions) -> StudySize:
     """Run a first configuration of another workload than HPL, at its smallest N, and say what its runs take.
 
     Its sizes are those of its space: no budget chooses them, and a smaller run tells nothing of which is the fastest.
@@ -147,8 +148,8 @@ def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize
     Raises:
         TunerError: it does not run, or the budget or an allocation is smaller than one run.
     """
-    session, workload = worker.session, worker.evaluator.site.program.workload
-    terms = worker.evaluator.site.program.terms
+    session, workload = trials.session, trials.site.machine.program.workload
+    terms = trials.site.machine.program.terms
     if session.space.asked_n is None and not terms.lacks("N"):
         raise TunerError(
             f"the space {session.space.name} leaves N to the budget, and the N that is best for {workload.title} is "
@@ -159,7 +160,7 @@ def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize
         session.say(sentence)
     first = session.records((Kind.PILOT,))
     while not any(record.ranked for record in first) and len(first) < FIRST_RUNS and not session.stopped:
-        first = [*first, worker.trial(session.space.measured(first_point(session.space)), Kind.PILOT)]
+        first = [*first, trials.trial(session.space.measured(first_point(session.space)), Kind.PILOT)]
     run = next((record for record in first if record.ranked), None)
     if run is None and not session.stopped:
         raise TunerError(f"the first run of {workload.title} failed, so nothing can be tuned: {first[-1].reason}")
@@ -168,12 +169,12 @@ def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize
     run_s = run.cost_s
     if not terms.lacks("N"):
         took = Sample(int(run.params["N"]), run.time_s, run.cost_s)
-        run_s = launch_s([on_nodes(took, run, worker.evaluator.site.node_count)], session.space.largest_n)
+        run_s = launch_s([on_nodes(took, run, trials.site.machine.node_count)], session.space.largest_n)
     if not any(record.kind in SEARCHED for record in session.records()):
         _check_budget(session, run_s, options, None)
-    _check_allocation(session, run_s, worker.evaluator.site)
+    _check_allocation(session, run_s, trials.site.machine)
     session.say(f"A run of {workload.title} should take about {duration(run_s)}.")
-    for caution in worker.evaluator.site.program.cautions(run.params):
+    for caution in trials.site.machine.program.cautions(run.params):
         session.context.say(f"{caution}.", caution=True)
     return StudySize(session, RunTimeEstimate(run_s, run.cost_s - run.time_s))
 

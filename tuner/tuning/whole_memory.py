@@ -38,8 +38,9 @@ from ..options import TuneOptions
 from ..stopping import Interrupted
 from ..study.ledger import noise_of_runs
 from ..study.names import TEXTBOOK
-from ..study.search.workers import LaunchWorker
+from ..study.search.trials import StudyTrials
 from ..study.session import StudySession
+from ..trial.evaluate import Evaluator
 from ..trial.ladder import PREFIX_PARTS
 from .pilot import pilot_point, samples_of
 
@@ -101,7 +102,7 @@ class _Runner:
         )
 
 
-def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float) -> float:
+def kept_for_turns_s(trials: StudyTrials[Evaluator], options: TuneOptions, of_left: float) -> float:
     """Seconds that runs in turn may take: a third of all; 0 where none will be made.
 
     A budget of time keeps them a third. Where only trials are limited, they take about half as long as all runs
@@ -111,7 +112,7 @@ def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float)
     Args:
         of_left: the most that they may have of what is left of a budget of time, as a part of it.
     """
-    session, site = worker.session, worker.evaluator.site
+    session, site = trials.session, trials.site.machine
     left_s, space, whole_s = session.meter.remaining_s(), session.space, options.budget.whole_s
     if space.asked_n is not None or not site.program.workload.is_hpl or session.objective.name != "gflops":
         return 0.0
@@ -123,7 +124,7 @@ def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float)
 
 
 def predict_full(
-    worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions, engine: Engine
+    trials: StudyTrials[Evaluator], ranking: Sequence[Ranked], options: TuneOptions, engine: Engine
 ) -> "NotedPrediction | None":
     """Find which configuration is the fastest at a larger N, and note what it should do at the whole memory.
 
@@ -133,32 +134,32 @@ def predict_full(
     Returns:
         None where the whole memory holds no larger N than the winner's.
     """
-    session = worker.session
+    session = trials.session
     if not ranking or session.stopped:
         return None
     stands = session.context.store.get(session.study, ranking[0].best_record_number)
     if stands.hpl is None or not samples_of([stands]):
         return None
-    winner = _runner(worker, BEST, ranking[0].params, options)
+    winner = _runner(trials, BEST, ranking[0].params, options)
     if winner.N <= stands.hpl.N:
         return None
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
     from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
     runners: Sequence[_Runner] = [winner]
-    if turns_s := kept_for_turns_s(worker, options, 1.0):
+    if turns_s := kept_for_turns_s(trials, options, 1.0):
         points = list[dict[str, Scalar]]()
         with suppress(Interrupted), session.context.stop.thinking():
             points = engine.hopeful(winner.N / stands.hpl.N, CHANGES_WITH_N, MOST_HOPEFUL)
         hopeful = [
-            _runner(worker, _difference(params, winner.params), params, options)
+            _runner(trials, _difference(params, winner.params), params, options)
             for params in map(session.space.measured, points)
         ]
-        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *hopeful], samples_of([stands]), turns_s)
-    shown, site = session.objective.noise_at_first, worker.evaluator.site
+        runners = _in_turn(trials, [winner, *_textbooks(trials, options), *hopeful], samples_of([stands]), turns_s)
+    shown, site = session.objective.noise_at_first, trials.site.machine
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
     first = max(runners, key=lambda one: (not one.out, one.gflops, one.called == BEST))
-    samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
+    samples = _at_smaller_sizes(trials, first, {entry.key: entry.expected_gflops for entry in ranking})
     fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
     dgemm_gflops = site.host.physical_cores * site.dgemm_gflops / site.rpeak.strongest or inf
     full = extrapolate(samples, first.N, noise, site.ceiling_gflops, fastest, dgemm_gflops)
@@ -188,13 +189,13 @@ def _difference(params: Mapping[str, Scalar], winner: Mapping[str, Scalar]) -> s
     return ", ".join(f"{name}={params[name]}" for name in names) + " and others" * (len(names) < len(differing))
 
 
-def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
+def _textbooks(trials: StudyTrials[Evaluator], options: TuneOptions) -> list[_Runner]:
     """The textbook's configuration, and that with the NB that fits the BLAS, but for what the space holds fast.
 
     A layout that is held has its squarest grid, a library that is held chooses its own kernel, and of the NB that were
     asked for each takes the nearest.
     """
-    space, site = worker.session.space, worker.evaluator.site
+    space, site = trials.session.space, trials.site.machine
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
     point = {**pilot_point(site, full_memory_n(site)), **({"kernel": "auto"} if "blas" in held else {}), **held}
     if "layout" in held and "grid" not in held:
@@ -205,20 +206,20 @@ def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
     sizes = [NB_UNKNOWN, natural_nb(site, str(point["blas"]))] if site.program.takes_blas else [int(str(point["NB"]))]
     sizes = [min(asked or [NB], key=lambda one: abs(one - NB)) for NB in sizes]
     return [
-        _runner(worker, f"{TEXTBOOK} with NB={NB}" if number else TEXTBOOK, {**point, "NB": NB}, options)
+        _runner(trials, f"{TEXTBOOK} with NB={NB}" if number else TEXTBOOK, {**point, "NB": NB}, options)
         for number, NB in enumerate(sizes)
     ]
 
 
-def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
-    site = running(worker.evaluator.site, str(params.get(PROGRAM, "")))
-    run, machine = site.program.terms.run_of(params), worker.session.space.machine
+def _runner(trials: StudyTrials[Evaluator], called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
+    site = running(trials.site.machine, str(params.get(PROGRAM, "")))
+    run, machine = site.program.terms.run_of(params), trials.session.space.machine
     fraction = options.memory_fraction * machine.without(dropped_nodes(params)).memory_bytes / machine.memory_bytes
     return _Runner(called, params, full_memory_n(site, run.NB, run.P, run.Q, fraction), site.program.stops_at_column)
 
 
 def _in_turn(
-    worker: LaunchWorker, runners: Sequence[_Runner], samples: Sequence[Sample], turns_s: float
+    trials: StudyTrials[Evaluator], runners: Sequence[_Runner], samples: Sequence[Sample], turns_s: float
 ) -> Sequence[_Runner]:
     """Run configurations in turn, at the largest N that these seconds pay for.
 
@@ -228,7 +229,7 @@ def _in_turn(
     Those that are alike run once, by the name of the first; the textbook keeps its name. Nothing runs where the time
     pays for no N that is clearly larger, and a round counts only if all that are still in the race ran in it.
     """
-    session, alike = worker.session, dict[object, _Runner]()
+    session, alike = trials.session, dict[object, _Runner]()
     for one in sorted(runners, key=lambda one: one.called != TEXTBOOK):
         alike.setdefault(tuple(sorted({**one.params, "N": 0}.items())), one)
     found = list(alike.values())
@@ -252,7 +253,7 @@ def _in_turn(
             over = not limited and session.meter.run_s - began_s >= turns_s
             if over or session.stopped or session.meter.out_of_time(run_s, 1 + SMALLER_COST):
                 return complete
-            record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
+            record = trials.trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung, run_s / rung.operations)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
         complete = list(found)
         if turn == 0:
@@ -275,9 +276,9 @@ def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float])
     return sorted(samples, key=lambda sample: sample.N)
 
 
-def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
+def _at_smaller_sizes(trials: StudyTrials[Evaluator], one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
     """Run a configuration at the smaller N that are due, as far as the budget allows, and return all its runs."""
-    session = worker.session
+    session = trials.session
     samples = _samples(session, one, expected)
     sizes = [max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP) for part in SMALLER_SIZES]
     due = [N for N in sizes if all(abs(sample.N - N) > NEAR * N for sample in samples[:-1])]
@@ -288,7 +289,7 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
             launch_s([one for one in samples if one.part == 1] or samples, N)
         ):
             break
-        worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
+        trials.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
     return _samples(session, one, expected)
 
 

@@ -16,10 +16,11 @@ from tuner.events import Event, Notice, TrialEnded
 from tuner.machine.problem_size import textbook
 from tuner.scaling.findings import ScalingContext, ScalingFindings, findings_of
 from tuner.scaling.report import scaling_report
-from tuner.scaling.runs import EndedRun, Pace, PlannedRun, ScalingPlan, ScalingRuns, words_of
+from tuner.scaling.runs import Pace, PlannedRun, ScalingPlan, ScalingRuns, words_of
 from tuner.scaling.statistics import NodeOrder, Scaling
 from tuner.stopping import StopRequest
 from tuner.study.file_run import key_of
+from tuner.trial.launching import LaunchOutcome
 
 PLAN = ScalingPlan((1, 2, 4), (Scaling.STRONG,), (NodeOrder.SORTED, NodeOrder.SHUFFLED), 2, 0, 1000, 50, 4)
 
@@ -37,7 +38,11 @@ class MadeUpSite:
     names: tuple[str, ...] = ("a", "b", "c", "d")
     done: list[PlannedRun] = field(default_factory=list)
     on: list[str] = field(default_factory=list)
-    ended: list[EndedRun] = field(default_factory=list)
+    ended: list[LaunchOutcome] = field(default_factory=list)
+
+    @property
+    def launching(self) -> "MadeUpSite":
+        return self
 
     @property
     def free(self) -> bool:
@@ -63,11 +68,11 @@ class MadeUpSite:
         record = TrialRecord("s", len(self.done), Kind.RUN, TrialState.COMPLETE, params, key_of(params), now)
         good = replace(record, gflops=1.0, residual=1e-3, passed=True)
         bad = replace(record, state=TrialState.CANCELLED)
-        self.ended.append(EndedRun(bad, (lost,)) if lost else EndedRun(good))
+        self.ended.append(LaunchOutcome({0: bad}, lost_nodes=(lost,)) if lost else LaunchOutcome({0: good}))
         if len(self.done) == self.taken:
-            self.ended[-1] = EndedRun(bad, why="Slurm took the nodes")
+            self.ended[-1] = LaunchOutcome({0: bad}, why="Slurm took the nodes")
 
-    def end_oldest(self) -> EndedRun:
+    def next(self) -> LaunchOutcome:
         return self.ended.pop(0)
 
     def without(self, lost: tuple[str, ...]) -> None:

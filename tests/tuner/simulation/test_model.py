@@ -227,9 +227,9 @@ def test_a_simulation_that_takes_too_long_is_ended(site: SimulatedCluster) -> No
 
 
 def test_a_simulation_that_outgrows_its_memory_is_ended(site: SimulatedCluster, tmp_path: Path) -> None:
-    simulator = Simulator(site, jobs=1, limit_s=60, memory_bytes=2**20)
+    simulator = Simulator(site, jobs=1, memory_bytes=2**20)
     point: dict[str, Scalar] = {"N": 12000, "NB": 64, "grid": "2x4", "layout": "8x1", "blas": "atlas", "DEPTH": 1}
-    measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", StopRequest())
+    measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", 60, StopRequest())
     fault = measured.verdict.faults[0]
     assert fault is not None
     assert "of memory, more than its share of 0.0 GiB: use fewer ⟦jobs⟧" in fault.reason
@@ -248,8 +248,8 @@ def test_memory_alignment_takes_no_simulated_time(
 ) -> None:
     def told(alignment: int) -> tuple[object, str]:
         point = {"N": 1500, "NB": 48, "layout": "8x1", "blas": "atlas", **params, "alignment": alignment}
-        simulator = Simulator(site, jobs=1, limit_s=120)
-        measured = simulator.run(virtual_plan(point, site.cluster), home / str(alignment), StopRequest())
+        simulator = Simulator(site, jobs=1)
+        measured = simulator.run(virtual_plan(point, site.cluster), home / str(alignment), 120, StopRequest())
         return measured.verdict.results, measured.errors_text
 
     assert "hpltune-panel" in told(8)[1]

@@ -80,7 +80,7 @@ def file_run(home: Path, store: Store, events: list[Event], losses: int) -> File
     assert dat is not None
     placement = Placement(blas="xhpl", kernel="auto", ranks=2, threads=1, launch=Launch())
     plan = placed(site, tuple(dat.runs()), render(dat), placement)
-    evaluator = replace(workbench.evaluator, site=site, runner=LosesNodes(FAKE, losses))
+    evaluator = replace(workbench.evaluator, machine=site, runner=LosesNodes(FAKE, losses))
     book = FileBook(store, "run-HPL-1", home / "runs")
     return FileRun(plan, book, evaluator, 60.0, events.append, StopRequest())
 

@@ -35,6 +35,7 @@ from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
 from tuner.study.session import StudyContext, StudySession
 from tuner.trial.evaluate import Evaluator
+from tuner.trial.launching import Launching
 from tuner.trial.plan import Launch, Placement, placed
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
@@ -71,7 +72,7 @@ def of_kind(kind: Kind) -> User:
         session = StudySession(
             context=StudyContext(store, lambda _: None, StopRequest(), home / "runs"),
             study="study",
-            space=load("quick", evaluator.site.machine(all_blas=True, N=1000)),
+            space=load("quick", evaluator.machine.machine(all_blas=True, N=1000)),
             objective=of_study(store.study("study")),
             meter=Meter(Budget(), RealClock()),
         )
@@ -87,7 +88,7 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
     store.create_study(a_study("study"))
     dat = HplDat.of(HplParams(600, 32, 1, 2))
     placement = Placement(blas="xhpl", kernel="auto", ranks=2, threads=1, launch=Launch())
-    plan = placed(evaluator.site, tuple(dat.runs()), render(dat), placement)
+    plan = placed(evaluator.machine, tuple(dat.runs()), render(dat), placement)
     book = FileBook(store, "study", home / "runs")
     done = FileRun(plan, book, evaluator, 60.0, lambda _: None, StopRequest()).measure()
     if done.event:
@@ -98,15 +99,17 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
 def scale(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord]:
     """A run of a scaling analysis, which goes on without nodes that are lost."""
     store.create_study(a_study("study"))
-    site = RealSite(evaluator, Choices(nb=32, blas="xhpl", kernel="auto"), lambda _: None, StopRequest())
-    site.book = FileBook(store, "study", home / "runs")
+    site = RealSite(evaluator, Choices(nb=32, blas="xhpl", kernel="auto"))
+    book = FileBook(store, "study", home / "runs")
+    site.study = "study"
+    site.launching = Launching(sites=[evaluator], book=book, listener=lambda _: None, stop=StopRequest())
     site.begin(PlannedRun(1, NodeOrder.SORTED, 0, 600), None)
-    ended = site.end_oldest()
+    ended = site.launching.next()
     if ended.lost_nodes:
         raise NodesLostError(ended.lost_nodes, ended.why)
     if ended.why:
         raise RunnerError(ended.why)
-    return [ended.record]
+    return ended.in_order
 
 
 USERS = {
@@ -126,7 +129,7 @@ def test_each_event_has_one_answer_whoever_launched(home: Path, user: str) -> No
     for event in OF_STATUS:
         folder = home / event.name
         with Store.open(folder / "study.db") as store, Suffers(event) as runner:
-            evaluator = replace(workbench.evaluator, site=site, runner=runner)
+            evaluator = replace(workbench.evaluator, machine=site, runner=runner)
             if event.lasting:
                 with pytest.raises((NodesLostError, RunnerError), match="n2"):
                     USERS[user](folder, store, evaluator)

@@ -171,7 +171,7 @@ def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> No
     job = Job(program=(str(own),), ranks=2, directory=tmp_path, walltime_s=600.0)
     with Begun(lambda _, job_id: bool(use_of_ranks(job_id)[0])) as runner:
         ours = evaluator(runner, [])
-        users = replace(ours, site=replace(ours.site, program=program_at(own)))
+        users = replace(ours, machine=replace(ours.machine, program=program_at(own)))
         assert users.run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5).state is JobState.COMPLETED
         assert ours.run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5).state is JobState.FAILED
 

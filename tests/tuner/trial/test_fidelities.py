@@ -35,7 +35,7 @@ def workbench(home: Path) -> Workbench:
 def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scalar) -> LaunchResult:
     point = {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), **changes}
     asked = replace(plan(point, workbench.site), stop_at=part)
-    return workbench.evaluator.evaluate(asked, folder, 60.0, StopRequest())
+    return workbench.evaluator.run(asked, folder, 60.0, StopRequest())
 
 
 @pytest.mark.real
@@ -101,7 +101,7 @@ def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbe
     watch = LaunchWatch([EarlyStoppingObserver(early_stopping, must_reach_gflops=1e6)])
     point = textbook(N=9000, NB=64, blas="openblas", kernel="auto", ranks=2, threads=1)
     asked = plan(point, workbench.site)
-    measured = workbench.evaluator.evaluate(asked, tmp_path / "run", 120.0, StopRequest(), watch)
+    measured = workbench.evaluator.run(asked, tmp_path / "run", 120.0, StopRequest(), watch)
     assert measured.stopped is not None
     assert measured.verdict.cancelled
     assert measured.stopped.part < 0.7

@@ -62,8 +62,8 @@ def new(**changes: Scalar) -> TrialRecord:
 
 def launched(evaluator: Evaluator, book: MemoryBook) -> TrialRecord:
     """The record of a run alone."""
-    launching = Launching(evaluator=evaluator, book=book, listener=lambda _: None, stop=StopRequest())
-    done = launching.measure({0: PlannedTrial(new(), plan(new().params, evaluator.site))}, LIMITS)
+    launching = Launching(sites=[evaluator], book=book, listener=lambda _: None, stop=StopRequest())
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, evaluator.machine))}, LIMITS)
     return done.records[0]
 
 
@@ -104,7 +104,7 @@ def test_nodes_are_waited_for_within_the_budget_and_until_a_request_to_stop(work
 
     at_work = replace(workbench.evaluator, settings=Control(), left_s=lambda: 7.0)  # type: ignore[arg-type]
     for _ in range(2):
-        at_work.evaluate(plan(new().params, at_work.site), home, 1.0, stop)
+        at_work.run(plan(new().params, at_work.machine), home, 1.0, stop)
         stop.ask()
     assert waits == [7.0, 0.0]
 
@@ -138,7 +138,7 @@ class Launches(Evaluator):
 
     outcomes: list[dict[str, Any]] = field(default_factory=list)
 
-    def evaluate(self, *_: Any) -> LaunchResult:
+    def run(self, *_: Any) -> LaunchResult:
         told, now = self.outcomes.pop(0), datetime.now(UTC)
         fault = Failure(Invalidity.CONSTRAINTS, told.get("disturbed", "a node stopped answering")) if told else None
         verdict = Verdict((), (fault,), None, cancelled=False)
@@ -154,7 +154,7 @@ def repeated(
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
     evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes), left_s=left_s)  # type: ignore[arg-type]
-    launching = Launching(evaluator=evaluator, book=book, listener=events.append, stop=stop or StopRequest())
+    launching = Launching(sites=[evaluator], book=book, listener=events.append, stop=stop or StopRequest())
     done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
     assert evaluator.outcomes == []
     assert sum(isinstance(event, TrialStarted) for event in events) == len(outcomes)

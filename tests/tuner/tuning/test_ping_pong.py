@@ -46,7 +46,7 @@ def told(home: Path) -> Iterator[Told]:
 
     def tell(*, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None) -> tuple[list[str], Probes]:
         site = replace(workbench.site, host=replace(workbench.site.host, physical_cores=cores))
-        evaluator = replace(workbench.evaluator, site=site)
+        evaluator = replace(workbench.evaluator, machine=site)
         if mpirun is not None:
             evaluator = replace(evaluator, runner=LocalRunner(OpenMpi.installed(mpirun, "4.1.4")))
         events: list[Event] = []
@@ -57,7 +57,7 @@ def told(home: Path) -> Iterator[Told]:
             objective=of_study(a_study()),
             meter=Meter(Budget(wall_s=wall_s), RealClock()),
         )
-        known = timed_at_first(MadeStudy.of(session, (evaluator,)).workers[0], NOTHING)
+        known = timed_at_first(MadeStudy.of(session, (evaluator,)).trials, NOTHING)
         return [event.text for event in events if isinstance(event, Notice)], known
 
     yield tell

@@ -25,7 +25,7 @@ from tuner.events import Event, TrialEnded
 from tuner.options import TuneOptions
 from tuner.reports.figures.size import size
 from tuner.stopping import StopRequest
-from tuner.study.search.scheduler import replay_records
+from tuner.study.search.loop import replay_records
 from tuner.tuning.prediction import NotedPrediction, prediction_of
 from tuner.tuning.whole_memory import predict_full
 
@@ -68,7 +68,7 @@ def predicted(
     space = load("of the kept runs", study.space.machine, text=KEPT_SPACE).at(2048)
     made = make_engine(engine, space, 0)
     replay_records(made, study.records(), study.session.objective)
-    found = predict_full(study.workers[0], study.session.ranking(), options, made)
+    found = predict_full(study.trials, study.session.ranking(), options, made)
     assert found is not None
     return found
 

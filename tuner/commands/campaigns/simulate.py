@@ -1,7 +1,6 @@
 """`hpltune run --cluster` with a virtual cluster: one HPL.dat, simulated."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from itertools import product
 
 from hpl.dat import HplDat
@@ -9,14 +8,17 @@ from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from results.store.store import Store
 
+from ...engines.outcomes import FULL
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice, TrialEnded
 from ...simulation.cluster import SimulatedCluster, cluster_from
+from ...simulation.plan import VirtualPlan
 from ...simulation.session import facts_of
-from ...simulation.simulator import SimulatedTrials, Simulator
+from ...simulation.simulator import Simulator
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, key_of
 from ...study.lifecycle import begin_runs, closing_study
+from ...trial.launching import Launching, LaunchLimits, PlannedTrial, planned
 from ...trial.records import started
 from ...words import counted
 from ..session import open_session
@@ -42,9 +44,10 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         study = begin_runs(store, options, facts_of(options, site), request.file)
         session.cautions.begun(study)
         book = FileBook(store, study, session.context.runs)
-        with closing_study(study, store, stop), closing(Simulator(site, 1, request.walltime_s)) as simulator:
-            trials = SimulatedTrials(simulator, book, listener, stop)
-            records = _simulated(trials, study, [{**run.words(), **how} for run in dat.runs()], request.repeats)
+        with closing_study(study, store, stop):
+            launching = Launching(sites=[Simulator(site, 1)], book=book, listener=listener, stop=stop)
+            runs = [{**run.words(), **how} for run in dat.runs()]
+            records = _simulated(launching, study, runs, request)
         return RunResult(store.study(study), records, stop.requested)
 
 
@@ -72,16 +75,18 @@ def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store)
 
 
 def _simulated(
-    trials: SimulatedTrials, study: str, runs: Sequence[Mapping[str, Scalar]], repeats: int
+    launching: Launching[VirtualPlan], study: str, runs: Sequence[Mapping[str, Scalar]], request: RunRequest
 ) -> tuple[TrialRecord, ...]:
     """Simulate the runs of a file one after the other; then repeat all of them."""
     records: list[TrialRecord] = []
-    for repeat, words in product(range(repeats), runs):
-        if trials.stop.requested:
+    limits, site = LaunchLimits(limit_s=request.walltime_s), launching.sites[0]
+    for repeat, words in product(range(request.repeats), runs):
+        if launching.stop.requested:
             break
         P, Q = (int(part) for part in str(words["grid"]).split("x"))
         params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
         new = started(study, params, Kind.RUN, key_of(params))
-        records.append(trials.begin(new, repeat=repeat) or trials.end_oldest())
-        trials.listener(TrialEnded(records[-1]))
+        asked = planned(site.plan, params, FULL, new.key, repeat)
+        records.append(launching.measure({0: PlannedTrial(new, asked)}, limits).records[0])
+        launching.listener(TrialEnded(records[-1]))
     return tuple(records)

@@ -40,9 +40,8 @@ from ...study.objective import check_inputs, fastest_of, ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench, measures_power
 from ...tuning import campaign
-from ...tuning.campaign import TuneOutcome
+from ...tuning.campaign import TuneOutcome, require_alike_parts
 from ...tuning.enter import enter
-from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import Opening, simulated_ranking
 from ...tuning.sizing import load_space, searched_n
 from ...units import duration

@@ -1,1 +1,1 @@
-"""The search of a study: scheduler, workers, and what they know of time, drift and other processes."""
+"""The search of a study: its one loop, its trials, and what they know of time, drift and other processes."""

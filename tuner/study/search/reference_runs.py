@@ -10,6 +10,7 @@ and without them.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from ...words import counted
 from ..machine_changes import MachineChanges
 from ..names import RANKED
 from ..session import StudySession
-from .workers import LaunchWorker
+from .trials import StudyTrials
 
 EVERY = 10
 """Full runs of the search between two runs of the reference."""
@@ -41,11 +42,11 @@ class ReferenceRuns:
     """The runs of the reference of one search.
 
     Attributes:
-        worker: runs them, on the only part of the nodes.
+        trials: runs them, on the only part of the nodes.
     """
 
     session: StudySession
-    worker: LaunchWorker
+    trials: StudyTrials[Any]
 
     def run_if_due(self) -> bool:
         """Run the reference where it is time and the budget allows it, and say whether it ran."""
@@ -57,7 +58,7 @@ class ReferenceRuns:
         chosen = self._chosen(records)
         if chosen is None or not self._allowed(before, chosen.cost_s or 0.0):
             return False
-        self.worker.trial(chosen.params, Kind.REFERENCE)
+        self.trials.trial(chosen.params, Kind.REFERENCE)
         return True
 
     def _chosen(self, records: Sequence[TrialRecord]) -> TrialRecord | None:

@@ -1,8 +1,8 @@
 """How long a launch of a search should and may take, and what it must reach; learnt from every trial of the study."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
 
 from hpl.witness import parse_panels
 from results.record import Invalidity, Kind, TrialRecord
@@ -111,14 +111,10 @@ class SearchLimits:
     unknown_s: float
     every_rate: bool = False
 
-    def of_launch(self, rung: Rung, runs: int, key: str | None) -> LaunchLimits:
-        """The limits of a launch that begins now.
-
-        Args:
-            runs: how many it has.
-            key: of the configuration of its only run, where that may be ended early.
-        """
-        expected_s = self.run_time.should_take_s(rung)
+    def of_launch(self, rung: Rung, runs: int, key: str | None, full_s: float | None = None) -> LaunchLimits:
+        """The limits of a launch that begins now, as `Limits` has them."""
+        run_time = self.run_time if full_s is None else RunTimeEstimate(full_s)
+        expected_s = run_time.should_take_s(rung)
         bar = None if key is None or self.every_rate else self.incumbent.lower_bound(self.session, key)
         return LaunchLimits(
             limit_s=self._limit_s(None if expected_s is None else expected_s * runs),
@@ -126,6 +122,10 @@ class SearchLimits:
             early_stopping=self.early_stopping,
             must_reach_gflops=bar,
         )
+
+    def of_session(self, session: StudySession) -> Self:
+        """The same for another session of the study, with a budget of its own."""
+        return replace(self, session=session)
 
     def _limit_s(self, expected_s: float | None) -> float:
         return limit_s(expected_s, self.session.meter.remaining_s(), self.unknown_s)

@@ -21,8 +21,8 @@ from tuner.engines.outcomes import FULL, Fidelity, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.stopping import StopRequest
-from tuner.study.search.scheduler import replay_records
-from tuner.study.search.workers import UnavailableParts
+from tuner.study.search.loop import replay_records
+from tuner.study.search.trials import UnavailableParts
 from tuner.trial.ladder import outcomes_of, rung_of
 from tuner.trial.records import started
 

@@ -9,7 +9,7 @@ from record_builders import begun, finished
 from hpl.witness import Panel
 from results.record import Kind
 from search_spaces.load import load
-from tuner.engines.outcomes import FULL, Question
+from tuner.engines.outcomes import FULL
 from tuner.engines.registry import make_engine
 from tuner.study.machine_changes import BUSY_NOISE
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
@@ -132,8 +132,10 @@ def test_the_best_of_a_later_session_is_that_of_the_first_also_where_a_confirmat
 
 @pytest.mark.heavy
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> None:
-    rounds = hard_to_beat.workers[0].measure([Question(point(N=4500, NB=96))], repeats=3)
-    assert [record.kind for (record,) in rounds] == [Kind.GIVEN_UP]
+    text = 'parameters = { N = 4500, NB = 96, layout = "2x1", grid = "1x2", blas = "openblas" }'
+    study = hard_to_beat.on(load("one point", hard_to_beat.space.machine, text=text))
+    study.search(make_engine("random", study.space, 0), repeats=3)
+    assert [record.kind for record in study.records()] == [Kind.SEARCH, Kind.GIVEN_UP]
     assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
 
 

@@ -15,7 +15,7 @@ from hpl.params import Scalar
 from tuner.cli.signals import stop_on_signals
 from tuner.engines.base import Engine
 from tuner.stopping import Interrupted, StopRequest
-from tuner.study.search.scheduler import STOPPED
+from tuner.study.search.loop import STOPPED
 
 
 class Endless(Engine):

@@ -63,7 +63,7 @@ def test_nobody_waits_for_a_node_that_slurm_replaces_but_the_run_is_repeated(hom
             objective=of_study(store.study("study")),
             meter=Meter(Budget(), RealClock()),
         )
-        study = MadeStudy.of(session, (replace(workbench.evaluator, site=site, runner=runner),))
+        study = MadeStudy.of(session, (replace(workbench.evaluator, machine=site, runner=runner),))
         point = textbook(N=1000, NB=32, blas="xhpl", kernel="auto", ranks=2, threads=1)
         (record,) = study.launch([point], Kind.SEARCH, FULL)
     said = [event.text for event in events if isinstance(event, Notice)]

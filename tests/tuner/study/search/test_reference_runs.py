@@ -114,7 +114,7 @@ def test_it_takes_at_most_a_tenth_of_the_budget(make: MakeStudy, budget: Budget,
         params = point(NB=32 * number)
         study.store.begin(begun(key=f"{number}", params=params))
         study.store.finish(finished(number, 50.0, key=f"{number}", params=params))
-        reference = ReferenceRuns(study.session, study.workers[0])
+        reference = ReferenceRuns(study.session, study.trials)
         assert reference.run_if_due() == (runs and number == EVERY)
     again = study.records((Kind.REFERENCE,))
     assert [record.params["NB"] for record in again] == ([32] if runs else [])
@@ -127,5 +127,5 @@ def test_a_first_configuration_that_is_far_slower_than_others_is_no_reference(ma
         gflops = 20.0 if number == 1 else 50.0
         study.store.begin(begun(key=f"{number}", params=params))
         study.store.finish(replace(finished(number, gflops, key=f"{number}", params=params)))
-    assert ReferenceRuns(study.session, study.workers[0]).run_if_due()
+    assert ReferenceRuns(study.session, study.trials).run_if_due()
     assert [record.params["NB"] for record in study.records((Kind.REFERENCE,))] == [64]

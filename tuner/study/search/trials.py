@@ -1,0 +1,335 @@
+"""The trials of a study on its sites: plans what is asked, launches it, and says when the study cannot go on."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from hpl.params import Scalar
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+from runners.errors import RunnerError
+from search_spaces.parameters.dimension import Point
+
+from ...clock import Clock, RealClock
+from ...engines.outcomes import FULL, Question, Rung
+from ...errors import TunerError
+from ...trial.ladder import part_at
+from ...trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.plan import varying_label
+from ...trial.records import started
+from ...trial.site import Site
+from ..names import KINDS, RANKED, resume_command
+from ..session import StudyContext, StudySession
+
+FACT = "cannot have "
+"""Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
+
+
+LOSSES = 2
+"""Launches that lost a node, from which on what they have in common may be to blame."""
+LOST = "lost a node at "
+"""Begins the name of a fact that has the settings of a launch that lost a node."""
+
+
+@dataclass
+class UnavailableParts:
+    """Parameters with values that together no node can have, as trials of the study found; from any thread."""
+
+    context: StudyContext
+    study: str
+    _lock: Lock = field(default_factory=Lock, init=False)
+
+    @property
+    def parts(self) -> Sequence[Point]:
+        """All that is known."""
+        return self._kept(FACT)
+
+    def rule_out(self, part: Point) -> None:
+        """Ask for no configuration any more that has all these values, in later sessions neither.
+
+        Args:
+            part: parameters with their values; nothing happens where there are none.
+        """
+        with self._lock:
+            if part and part not in self.parts:
+                self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
+                self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+
+    def blamed(self, own: Point) -> Point:
+        """Rule out the settings of a launch that are to blame that it lost a node; none where that may be chance.
+
+        They are what all such launches have in common, from the second on, where a run without it ended well, and none
+        with it did. Launches with what was ruled out before do not count.
+        """
+        store, known = self.context.store, self.parts
+        store.note_host(self.study, {f"{LOST}{datetime.now(UTC).isoformat()}": dict(own)})
+        losses = [one.items() for one in self._kept(LOST) if not any(part.items() <= one.items() for part in known)]
+        common = set(own.items()).intersection(*losses)
+        well = [run.params.items() for run in store.records(self.study) if run.state is TrialState.COMPLETE]
+        if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
+            return {}
+        part = {name: value for name, value in own.items() if (name, value) in common}
+        self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
+        self.rule_out(part)
+        return part
+
+    def _kept(self, name: str) -> list[Point]:
+        facts = self.context.store.study(self.study).host.items()
+        return [dict(fact) for one, fact in facts if one.startswith(name) and isinstance(fact, dict)]
+
+
+def told(part: Point) -> str:
+    """Parameters with their values, in words."""
+    return " with ".join(f"{name} = {value}" for name, value in part.items())
+
+
+MOST = 3
+"""Launches in a row that may fail alike."""
+_FIGURES = re.compile(r"\d+")
+
+
+class LaunchBreaker:
+    """Counts the launches in a row that failed alike before HPL began."""
+
+    def __init__(self, session: StudySession) -> None:
+        self._session = session
+        self._watches = not any(name == "mpi" or "." in name for name in session.space.varying)
+        """A value of MPI or of a setting alone may prevent HPL's begin."""
+        self._last = ""
+        self._count = 0
+
+    def note(self, done: LaunchOutcome) -> None:
+        """Note what came of a launch.
+
+        Raises:
+            TunerError: it is one of too many; the sentence says how to go on.
+        """
+        reasons = [record.reason for record in done.in_order if record.invalidity is Invalidity.RUNTIME]
+        failed = all(record.state is TrialState.FAILED for record in done.in_order)
+        if done.began or not failed or not reasons or not self._watches:
+            self._last, self._count = "", 0
+            return
+        alike = _FIGURES.sub("#", reasons[-1])
+        self._count = self._count + 1 if alike == self._last else 1
+        self._last = alike
+        if self._count >= MOST:
+            raise TunerError(
+                f"{MOST} launches in a row failed alike before HPL began ({reasons[-1]}), so that the machine may be "
+                "to blame and not the configurations: "
+                f"{resume_command(self._session.study, self._session.context.store)} goes on once it is mended"
+            )
+
+
+S = TypeVar("S", bound=Site[Any])
+
+
+class Limits(Protocol):
+    """What launches of a study may take, and must reach."""
+
+    def of_launch(self, rung: Rung, runs: int, key: str | None, full_s: float | None = None) -> LaunchLimits:
+        """The limits of a launch that begins now.
+
+        Args:
+            runs: how many it has.
+            key: of the configuration of its only run, where that may be ended early.
+            full_s: what a run in full should take; None where that follows from earlier ones.
+        """
+
+    def of_session(self, session: StudySession) -> "Limits":
+        """The same for another session of the study, with a budget of its own."""
+
+
+@dataclass(frozen=True)
+class FixedLimits:
+    """The same limit for all launches, as simulations have.
+
+    Attributes:
+        limit_s: seconds after which one is ended.
+    """
+
+    limit_s: float
+
+    def of_launch(self, rung: Rung, runs: int, key: str | None, full_s: float | None = None) -> LaunchLimits:
+        """The limit."""
+        del rung, runs, key, full_s
+        return LaunchLimits(limit_s=self.limit_s)
+
+    def of_session(self, session: StudySession) -> Self:
+        """The same."""
+        del session
+        return self
+
+
+@dataclass
+class StudyTrials(Generic[S]):
+    """Runs the trials of a study, as many at a time as it has sites.
+
+    Attributes:
+        sites: where they run.
+        book: where they are recorded.
+        unavailable: what the nodes cannot have; None where they have all that the space asks for.
+        breaker: ends a search whose launches all fail alike; None for none.
+        most_runs: how often a complete point can be run and tell something new; None where there is no end.
+        clock: by which the display tells how far a launch is.
+    """
+
+    session: StudySession
+    sites: Sequence[S]
+    book: TrialBook
+    limits: Limits
+    unavailable: UnavailableParts | None = None
+    breaker: LaunchBreaker | None = None
+    most_runs: Callable[[Point], int] | None = None
+    clock: Clock = field(default_factory=RealClock)
+    launching: Launching[Any] = field(init=False, repr=False)
+    _asked: dict[int, Sequence[Question]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.launching = Launching(
+            sites=self.sites,
+            book=self.book,
+            listener=self.session.context.listener,
+            stop=self.session.context.stop,
+            clock=self.clock,
+            blamed=self.unavailable.blamed if self.unavailable else lambda _settings: {},
+        )
+
+    @property
+    def site(self) -> S:
+        """The first, on which what is not searched runs."""
+        return self.sites[0]
+
+    @property
+    def share_launches(self) -> bool:
+        """Whether several questions may share a launch."""
+        return self.site.machine is not None
+
+    @property
+    def free(self) -> bool:
+        """Whether more may start."""
+        return self.launching.free
+
+    @property
+    def under_way(self) -> Sequence[Question]:
+        """What runs now, oldest first."""
+        return [question for batch in self._asked.values() for question in batch]
+
+    def start(self, batch: Sequence[Question]) -> None:
+        """Begin what an engine asks on one rung, in one launch if one HPL.dat holds it."""
+        rung = batch[0].rung
+        points = [self.session.space.measured(question.params) for question in batch]
+        self._asked[self._start(points, KINDS[rung.fidelity], rung)] = batch
+
+    def next(self) -> list[tuple[Question, TrialRecord]]:
+        """Wait until something that an engine asked has ended, and return the record of each question.
+
+        What another process of this study began in the same moment is left to it, and so is the budget's last trial:
+        the record here is cancelled and has no number.
+
+        Raises:
+            NodesLostError: a node that died with a run does not come back.
+            RunnerError: what befell the launch is no fault of its configuration or library, and does not end.
+            TunerError: no run can be started here; the trials stay RUNNING. Or one launch after another fails alike.
+            results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
+        """
+        if not self.launching.under_way:
+            return []
+        done = self._next()
+        return list(zip(self._asked.pop(done.ticket), done.in_order, strict=True))
+
+    def launch(
+        self,
+        points: Sequence[Mapping[str, Scalar]],
+        kind: Kind,
+        rung: Rung = FULL,
+        full_s: float | None = None,
+        repeat: int | None = None,
+    ) -> list[TrialRecord]:
+        """Run complete points while nothing else runs, and return their records.
+
+        Args:
+            full_s: what a run in full should take; None where that follows from earlier ones.
+            repeat: how often the same ran before; None to look.
+
+        Raises:
+            NodesLostError, RunnerError, TunerError, results.errors.ResultsError: as `next`.
+        """
+        self._start(points, kind, rung, full_s, repeat)
+        return self._next().in_order
+
+    def trial(
+        self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL, full_s: float | None = None
+    ) -> TrialRecord:
+        """Run one complete point while nothing else runs, as `launch`."""
+        return self.launch([params], kind, rung, full_s)[0]
+
+    def launch_each(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
+        """Run complete points for the first time, as many at a time as there are sites, until the user stops it."""
+        begin = lambda point: self._start([point], kind, FULL, repeat=0)  # noqa: E731
+        deque(in_turn(deque(points), begin, self.launching, self.session.context.stop), maxlen=0)
+
+    def used_up(self, question: Question) -> TrialRecord | None:
+        """The last run of a configuration where no other would tell anything new; None where one may."""
+        if self.most_runs is None or question.rung != FULL:
+            return None
+        point = self.session.space.measured(question.params)
+        ran = self._ran(point, Kind.SEARCH)
+        if not ran or len(ran) < self.most_runs(point):
+            return None
+        self.session.say(f"The table has no further run of the configuration of trial {ran[-1].number}.", detail=True)
+        return ran[-1]
+
+    def close(self) -> None:
+        """Wait for what still runs."""
+        self.launching.close()
+
+    def _start(
+        self,
+        points: Sequence[Mapping[str, Scalar]],
+        kind: Kind,
+        rung: Rung,
+        full_s: float | None = None,
+        repeat: int | None = None,
+    ) -> int:
+        asked, site, varying = dict[int, PlannedTrial[Any]](), self.launching.idle, self.session.space.varying
+        for place, params in enumerate(points):
+            new = started(self.session.study, params, kind, self.session.space.key(params), self.session.number)
+            new = replace(new, part=part_at(params, rung))
+            before = repeat if repeat is not None or site.machine else len(self._ran(params, kind))
+            found = planned(site.plan, params, rung, new.key, before or 0)
+            asked[place] = PlannedTrial(new, found, varying_label(params, varying))
+
+        def limits(trials: Sequence[TrialRecord]) -> LaunchLimits:
+            may_end = len(trials) == 1 and kind is Kind.SEARCH
+            return self.limits.of_launch(rung, len(trials), trials[0].key if may_end else None, full_s)
+
+        return self.launching.start(asked, limits)
+
+    def _ran(self, params: Mapping[str, Scalar], kind: Kind) -> list[TrialRecord]:
+        """The trials of a configuration that count as runs of such a kind."""
+        key = self.session.space.key(params)
+        kinds = RANKED if kind in RANKED else {kind}
+        return [record for record in self.session.records(kinds) if record.key == key]
+
+    def _next(self) -> LaunchOutcome:
+        """Wait until something has ended after which the study can go on.
+
+        Raises:
+            NodesLostError, RunnerError, TunerError: as `next`.
+        """
+        done = self.launching.next()
+        if self.unavailable is not None:
+            for part in done.unavailable:
+                self.unavailable.rule_out(part)
+        done.require_nodes()
+        if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
+            raise RunnerError(
+                f"{done.why}: {resume_command(self.session.study, self.session.context.store)} goes on once that is "
+                "mended"
+            )
+        if self.breaker is not None:
+            self.breaker.note(done)
+        return done

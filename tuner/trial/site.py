@@ -1,0 +1,68 @@
+"""The contract of a site: what runs plans, be it this machine, some hosts, an allocation, a simulator or a table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from hpl.params import Scalar
+
+from ..engines.outcomes import Rung
+from ..machine.inventory import Inventory
+from ..stopping import Stopping
+from .evaluate import LaunchResult, LaunchWatch
+from .observers.contract import LaunchObserver, WatchedLaunch
+from .plan import P
+
+
+class Site(Protocol[P]):
+    """Runs plans, one after the other, or several at a time if it stands several times in a list of sites."""
+
+    @property
+    def machine(self) -> Inventory | None:
+        """What is there; None where no machine runs anything, so that runs end in the order in which they began."""
+        ...
+
+    @property
+    def simulator(self) -> str:
+        """Name and version of what stands for a machine; "" where a machine runs."""
+        ...
+
+    @property
+    def left_s(self) -> Callable[[], float | None]:
+        """Tells the seconds that are left of the budget, within which all waits end; None of no limit."""
+        ...
+
+    def plan(self, params: Mapping[str, Scalar], rung: Rung, key: str, repeat: int) -> P:
+        """Plan a run of a complete point. Pure.
+
+        Args:
+            rung: how much of a full run it is.
+            key: of the configuration.
+            repeat: how often the same ran before, by which simulated runs differ.
+
+        Raises:
+            PlanError, HplError: it cannot be had here.
+        """
+        ...
+
+    def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
+        """Make what watches a launch here."""
+        ...
+
+    def run(self, plan: P, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch) -> LaunchResult:
+        """Run a plan and judge it, in any thread; what goes wrong with the run itself is a fault, no error.
+
+        Args:
+            directory: made here; it keeps what went in and what came out.
+            limit_s: seconds after which the run is ended.
+            stop: looked at all the time; `at_once` ends the run.
+
+        Raises:
+            RunnerError: it cannot be started.
+            TunerError: nothing can be started here.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what runs here for somebody who does not wait for it any more."""
+        ...
