@@ -50,11 +50,6 @@ exit 1
 
 
 @pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
-@pytest.fixture
 def mine(tmp_path: Path, search: SearchPaths) -> Blas:
     """A small library with the kernels Katmai, which it chooses itself, Haswell, and Zen."""
     return discover(search, {"mine": shared_library(tmp_path / "libraries/libmine.so", SOURCE, "-O3")})[0]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from as_user import HPLTUNE, Run, program
 from net_lab import HostsLab
-from on_head import OnHead, on_head
+from on_head import OnHead
 from waiting import PATIENCE_S, until
 
 GROUPS = ("nodes", "check", "--benchmark", "groups", "--blas", "openblas", "--groups")
@@ -38,11 +38,6 @@ def cluster(lab: HostsLab, home: Path) -> Path:
     file = home / "lab.toml"
     file.write_text(lab.cluster() + SMALL)
     return file
-
-
-@pytest.fixture
-def head(lab: HostsLab, home: Path) -> OnHead:
-    return on_head(lab, home)
 
 
 def left_behind(lab: HostsLab, home: Path) -> list[str]:

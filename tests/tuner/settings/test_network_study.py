@@ -41,11 +41,6 @@ def tune(lab: HostsLab, home: Path) -> list[str]:
     return ["tune", "--cluster", "lab.toml", *OPTIONS]
 
 
-@pytest.fixture
-def head(lab: HostsLab, home: Path) -> OnHead:
-    return on_head(lab, home)
-
-
 @contextmanager
 def at_work(lab: HostsLab, home: Path, arguments: Sequence[str]) -> "Iterator[subprocess.Popen[str]]":
     """The installed program at work on the first host; killed where a test fails."""

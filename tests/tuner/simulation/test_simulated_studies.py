@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -14,6 +15,7 @@ from waiting import PATIENCE_S, heard, until
 
 from hpl.build.simgrid import SimGrid
 from runners.virtual.load import cluster_text, load_cluster
+from tuner.simulation.reproduction import published
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--set", "NB=64,128", "--trials", "6")
@@ -23,7 +25,7 @@ def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
     hpltune: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hpl.build.simgrid.simgrid_here", lambda _: None)
-    done = hpltune("build", "--blas", "reference")
+    done = hpltune("build", "--blas", "openblas")
     assert done.returncode == 0, done.stderr
     assert "hpltune setup --with simgrid" in done.stdout
     refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
@@ -52,19 +54,15 @@ def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
 
 
 def test_the_study_does_not_depend_on_which_simulation_was_faster(hpltune: Run) -> None:
-    first = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
-    second = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
-    assert first == second
+    first, second = (json.loads(hpltune("tune", *SMALL, "--confirm", "0", "--json").stdout) for _ in range(2))
+    assert first["ranking"] == second["ranking"]
 
 
-def test_the_budget_is_in_virtual_time_or_money(hpltune: Run) -> None:
-    done = hpltune("tune", *SMALL[:-2], "--budget", "10s", "--study", "short")
+def test_the_budget_is_in_virtual_time(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL[:-2], "--set", "N=4000", "--budget", "10s", "--study", "short")
     assert done.returncode == 0, done.stderr
     spent = sum(trial["cost_s"] for trial in json.loads(hpltune("show", "short", "--json").stdout))
     assert 3 < spent < 14
-    paid = hpltune("tune", *SMALL[:-2], "--budget", "0.001usd", "--study", "paid")
-    assert paid.returncode == 0, paid.stderr
-    assert "12 s" in paid.stdout
 
 
 def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
@@ -83,7 +81,7 @@ def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
 
 def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run) -> None:
     free = ("--cluster", "kronos", "--space", "kronos", "--confirm", "0", "--jobs", "1")
-    for name, limit in (("counted", ("--trials", "4")), ("timed", ("--trials", "30", "--run-time", "8m"))):
+    for name, limit in (("counted", ("--trials", "2")), ("timed", ("--trials", "30", "--run-time", "8m"))):
         done = hpltune("tune", *free, *limit, "--study", name)
         assert done.returncode == 0, done.stderr
     counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))
@@ -110,10 +108,11 @@ def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
     hpltune: Run, home: Path, noise: str
 ) -> None:
     (home / "mine.toml").write_text(cluster_text("kronos")[1] + noise)
-    fixed = ("N=2000", "NB=96", "grid=2x4", "BCAST=1rg,1rM", "DEPTH=1", "blas=atlas", "net.mtu=9000", "net.rx_usecs=0")
-    few = ("--cluster", "mine.toml", "--space", "kronos-free", *(word for wish in fixed for word in ("--set", wish)))
-    limits = ("--run-time", "1h", "--trials", "40", "--confirm", "0", "--jobs", "1")
-    done = hpltune("tune", *few, *limits, "--study", "few")
+    fixed = ("N=2000", "NB=96", "grid=2x4", "BCAST=1rg,1rM", "DEPTH=1", "SWAP=mix", "NBMIN=4,8", "blas=atlas")
+    nets = ("net.mtu=9000", "net.rx_usecs=0")
+    few = (word for wish in (*fixed, *nets) for word in ("--set", wish))
+    limits = ("--run-time", "1h", "--trials", "12", "--confirm", "0", "--jobs", "1")
+    done = hpltune("tune", "--cluster", "mine.toml", "--space", "kronos-free", *few, *limits, "--study", "few")
     assert done.returncode == 0, done.stderr
     found = json.loads(hpltune("show", "few", "--json").stdout)
     full = [(trial["key"], trial["gflops"]) for trial in found if trial["kind"] == "search"]
@@ -158,7 +157,7 @@ def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
         "--space",
         "kronos-free",
         "--set",
-        "N=2000",
+        "N=3000",
         "--set",
         "blas=atlas",
         "--jobs",
@@ -203,23 +202,35 @@ def running_simulations() -> list[int]:
     ]
 
 
-def test_reproduce_sets_published_and_simulated_side_by_side(hpltune: Run) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "0", "--json")
+FEW = """
+layout = "8x1"
+N = 12300
+NB = [180, 224]
+grid = ["1x8", "2x4"]
+blas = "atlas"
+BCAST = "1rg"
+DEPTH = [0, 1]
+SWAP = "mix"
+NBMIN = 8
+net.mtu = 9000
+net.rx_usecs = 0
+"""
+
+
+@pytest.mark.long
+def test_reproduce_finds_more_than_the_authors_did(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among a few of the settings that they could have changed: all of them take minutes."""
+    (home / "few.toml").write_text(f'name = "few"\ncluster = "kronos"\n[parameters]{FEW}')
+    kronos = replace(published("kronos"), space=str(home / "few.toml"))
+    monkeypatch.setattr("tuner.commands.reproduce.published", lambda _: kronos)
+    done = hpltune("reproduce", "kronos", "--trials", "8", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [row["test"] for row in found["tests"]] == list(range(1, 9))
     assert {row["role"] for row in found["tests"]} == {"fitted", "predicted"}
     assert found["median_error"] <= 0.03
-    assert found["search"] is None
-
-
-@pytest.mark.long
-def test_reproduce_finds_more_than_the_authors_did(hpltune: Run) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "12")
-    assert done.returncode == 0, done.stderr
-    assert "The model was fitted to tests 3, 5 and 6 only;" in done.stdout
-    assert "The search found" in done.stdout
-    assert 'The documentation recommends "1 x Q for Ethernet". With 1x8 you lose ' in done.stdout
+    assert found["search"]["gflops"] > kronos.best["gflops"]
+    assert {row["name"] for row in found["search"]["settings"]} == {"NB", "grid", "DEPTH"}
 
 
 DESIGNS = """

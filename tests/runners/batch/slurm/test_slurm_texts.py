@@ -49,6 +49,7 @@ class TestOptions:
         ("changed", "words"),
         [
             ({"nodes": 0}, "nodes = 0: write 1 or more"),
+            ({"nods": 2}, "nods is not known here"),
             ({"time_limit_s": 30.0}, "time_limit_s = 30.0, expected at least 60"),
             ({"time_limit_s": math.nan}, "time_limit_s"),
             ({"queue_limit_s": 0.0}, "queue_limit_s"),
@@ -63,7 +64,6 @@ class TestOptions:
             ({"further": ("gres=gpu:1",)}, "'gres=gpu:1' is not of the form"),
             ({"further": ("--gres=a\nb",)}, "not of the form"),
             ({"further": ("--partition=x",)}, "set it as partition"),
-            ({"further": ("--output=x",)}, "hpltune sets --output itself"),
             ({"further": ("--out=x",)}, "--out=x: hpltune sets --output itself, for which sbatch may take --out"),
             ({"further": ("--chd=/",)}, "hpltune sets --chdir itself"),
             ({"further": ("--wra=true",)}, "hpltune sets --wrap itself"),

@@ -39,11 +39,6 @@ FAST = (
 )
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 @dataclass(frozen=True)
 class User:
     """Somebody on the first host; every host, that one too, has the canary on its PATH."""
