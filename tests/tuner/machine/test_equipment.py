@@ -163,7 +163,6 @@ def test_a_cluster_that_lost_a_node_has_the_peak_the_price_and_the_power_of_thos
 TWO = ("--space", "quick", "--engine", "grid", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=1")
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_tune_best_and_export_agree_on_what_a_network_costs(hpltune: Run, home: Path) -> None:
     (home / "boxes.toml").write_text(BOXES)
@@ -201,7 +200,6 @@ NB = [64]
 """
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_predict_has_the_figures_of_best_and_says_where_nodes_are_idle(hpltune: Run, home: Path) -> None:
     (home / "boxes.toml").write_text(BOXES)

@@ -38,7 +38,6 @@ def test_parameters_in_a_space_file_are_looked_up_too(hpltune: Run, home: Path) 
     assert "`ompi_info --all` lists those it has" in done.stderr
 
 
-@pytest.mark.real
 @needs_ompi_info
 def test_parameters_that_open_mpi_or_what_is_below_it_knows_are_taken(hpltune: Run) -> None:
     settings = (

@@ -50,7 +50,6 @@ def found(told: dict[str, Any], what: str) -> list[dict[str, Any]]:
     return [finding for finding in told["findings"] if finding["what"] == what]
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_four_nodes_run_hpl_in_groups_of_two_and_the_runs_are_kept(
     head: OnHead, lab: HostsLab, cluster: Path, home: Path
@@ -73,7 +72,6 @@ def test_four_nodes_run_hpl_in_groups_of_two_and_the_runs_are_kept(
     assert left_behind(lab, home) == []
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
     head: OnHead, lab: HostsLab, cluster: Path, home: Path
@@ -94,7 +92,6 @@ def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
 
 
 @pytest.mark.process
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, cluster: Path, home: Path) -> None:
     cluster.write_text("check_s = 3\n" + cluster.read_text().replace("0.03", "0.2"))
@@ -115,7 +112,6 @@ def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, c
 
 
 @pytest.mark.process
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_ctrl_c_leaves_nothing_behind(lab: HostsLab, cluster: Path, home: Path) -> None:
     cluster.write_text(cluster.read_text().replace("0.03", "0.2"))

@@ -41,7 +41,6 @@ def asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_all_nodes_are_checked_and_given_back_before_a_study(hpltune: Run, slurm: SlurmLab, cluster: str) -> None:
     with slurm.drained("n2", "bad disk"):
@@ -51,7 +50,6 @@ def test_all_nodes_are_checked_and_given_back_before_a_study(hpltune: Run, slurm
     until(lambda: slurm.jobs() == [])
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_slurm_is_asked_for_other_nodes_than_a_bad_one(
     hpltune: Run, slurm: SlurmLab, cluster: str, asked: Path
@@ -66,7 +64,6 @@ def test_slurm_is_asked_for_other_nodes_than_a_bad_one(
     until(lambda: slurm.jobs() == [])
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_bad_node_is_refused_and_so_are_too_few_others(
     hpltune: Run, slurm: SlurmLab, cluster: str, asked: Path

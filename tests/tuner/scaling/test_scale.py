@@ -22,7 +22,6 @@ def _cluster() -> str:
     return text.replace(*SWITCHES).replace("cores = 4 ", "cores = 1 ")
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_two_ranks_of_this_machine_are_compared_with_one_and_kept(hpltune: Run, home: Path) -> None:
     asked = ("scale", "--nodes", "1,2", "--n", "800", "--nb", "64", "--repeats", "2", "--blas", "openblas")
@@ -43,7 +42,6 @@ def test_two_ranks_of_this_machine_are_compared_with_one_and_kept(hpltune: Run, 
     assert len(json.loads(hpltune("show", "mine", "--json").stdout)) == 6
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_virtual_cluster_loses_by_shuffled_lists_where_uplinks_are_weak(hpltune: Run, home: Path) -> None:
     (home / "blades.toml").write_text(_cluster())

@@ -59,7 +59,8 @@ def test_the_study_does_not_depend_on_which_simulation_was_faster(hpltune: Run) 
 
 
 def test_the_budget_is_in_virtual_time(hpltune: Run) -> None:
-    done = hpltune("tune", *SMALL[:-2], "--set", "N=4000", "--budget", "10s", "--study", "short")
+    large = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=4000", "--set", "NB=64,128")
+    done = hpltune("tune", *large, "--budget", "10s", "--study", "short")
     assert done.returncode == 0, done.stderr
     spent = sum(trial["cost_s"] for trial in json.loads(hpltune("show", "short", "--json").stdout))
     assert 3 < spent < 14
@@ -111,7 +112,7 @@ def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
     fixed = ("N=2000", "NB=96", "grid=2x4", "BCAST=1rg,1rM", "DEPTH=1", "SWAP=mix", "NBMIN=4,8", "blas=atlas")
     nets = ("net.mtu=9000", "net.rx_usecs=0")
     few = (word for wish in (*fixed, *nets) for word in ("--set", wish))
-    limits = ("--run-time", "1h", "--trials", "12", "--confirm", "0", "--jobs", "1")
+    limits = ("--run-time", "1h", "--trials", "24", "--confirm", "0", "--jobs", "1")
     done = hpltune("tune", "--cluster", "mine.toml", "--space", "kronos-free", *few, *limits, "--study", "few")
     assert done.returncode == 0, done.stderr
     found = json.loads(hpltune("show", "few", "--json").stdout)
@@ -151,24 +152,13 @@ def test_a_study_whose_simulations_all_fail_ends(
 
 def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
     (home / "mine.toml").write_text(cluster_text("kronos")[1] + "[noise]\nruns = 0.02\n")
-    noisy = (
-        "--cluster",
-        "mine.toml",
-        "--space",
-        "kronos-free",
-        "--set",
-        "N=3000",
-        "--set",
-        "blas=atlas",
-        "--jobs",
-        "1",
-    )
-    done = hpltune("tune", *noisy, "--budget", "30s", "--study", "noisy")
+    noisy = ("--cluster", "mine.toml", "--space", "kronos-free", "--set", "blas=atlas", "--jobs", "1")
+    done = hpltune("tune", *noisy, "--set", "N=3000", "--budget", "30s", "--study", "noisy")
     assert done.returncode == 0, done.stderr
     trials = json.loads(hpltune("show", "noisy", "--json").stdout)
     assert [trial["kind"] for trial in trials].count("confirmation") == 6
     assert sum(trial["cost_s"] for trial in trials) <= 30
-    done = hpltune("tune", *noisy, "--budget", "10s", "--confirm", "4", "--study", "short")
+    done = hpltune("tune", *noisy, "--set", "N=2000", "--budget", "10s", "--confirm", "4", "--study", "short")
     assert done.returncode == 0, done.stderr
     said = hpltune("tune", "--resume", "--study", "short", "--budget", "6s").stdout
     assert re.search(
@@ -230,7 +220,8 @@ def test_reproduce_finds_more_than_the_authors_did(hpltune: Run, home: Path, mon
     assert {row["role"] for row in found["tests"]} == {"fitted", "predicted"}
     assert found["median_error"] <= 0.03
     assert found["search"]["gflops"] > kronos.best["gflops"]
-    assert {row["name"] for row in found["search"]["settings"]} == {"NB", "grid", "DEPTH"}
+    assert {row["name"] for row in found["search"]["settings"]} >= {"NB", "DEPTH"}
+    assert found["search"]["advised_params"]["grid"] == "1x8"
 
 
 DESIGNS = """

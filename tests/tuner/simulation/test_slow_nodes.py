@@ -58,7 +58,6 @@ def test_ranks_fill_the_nodes_that_are_left_in_the_order_that_was_asked() -> Non
     assert virtual_plan(point, cluster).setup.hosts(7) == [f"n{number}" for number in range(7)]
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize(("speed", "dropped"), [(0.6, 1), (0.95, 0)])
 def test_the_slow_node_is_dropped_only_where_the_others_alone_are_faster(
@@ -75,7 +74,6 @@ def test_the_slow_node_is_dropped_only_where_the_others_alone_are_faster(
     assert best["params"]["nodes_dropped"] == dropped
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_equal_nodes_are_simulated_in_one_order_only(hpltune: Run) -> None:
     done = hpltune(

@@ -26,7 +26,6 @@ def hpl_dat() -> str:
     return "HPL.dat"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_one_hpl_dat_is_simulated_with_the_record_and_the_report_of_a_measured_one(hpltune: Run, hpl_dat: str) -> None:
     done = hpltune("run", hpl_dat, "--cluster", "kronos", "--blas", "acml")
@@ -59,7 +58,6 @@ def test_what_changes_nothing_in_a_simulation_is_refused(
     assert sentence in done.stderr
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_file_for_more_ranks_than_the_cluster_has_cores_is_refused(hpltune: Run) -> None:
     Path("HPL.dat").write_text(render(HplDat.of(HplParams(600, 64, 4, 4))))
@@ -68,7 +66,6 @@ def test_a_file_for_more_ranks_than_the_cluster_has_cores_is_refused(hpltune: Ru
     assert "HPL.dat needs 16 ranks, but Kronos has 8 cores" in done.stderr
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_run_like_a_simulated_one_says_whose_blas_it_takes(hpltune: Run, home: Path) -> None:
     Path("HPL.dat").write_text(render(HplDat.of(HplParams(200, 32, 1, 1))))
@@ -100,7 +97,6 @@ def test_a_space_for_a_virtual_cluster_is_counted_for_it_wherever_it_is_looked_a
     assert "which has 8 cores" in hpltune("spaces", "kronos", "--cores", "4").stderr
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize(
     ("setting", "sentence"),
@@ -122,7 +118,6 @@ def test_a_setting_that_no_network_of_the_cluster_takes_is_refused_before_any_tr
     assert json.loads(hpltune("show", "--json").stdout) == []
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_setting_that_one_network_takes_is_tried_with_that_one_only(hpltune: Run) -> None:
     nets = ("--set", "net.network=gige,faste", "--set", "net.mtu=1500,9000", "--engine", "grid")

@@ -49,7 +49,6 @@ def test_a_named_study_is_never_somebody_elses(place: str) -> None:
         assert store.study("mine") == a_study("mine")
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize("named", [("--study", "same"), ()])
 def test_studies_of_one_name_in_two_databases_keep_their_own_files(hpltune: Run, named: Sequence[str]) -> None:

@@ -123,7 +123,6 @@ def test_a_variable_that_only_a_shared_database_names_reaches_no_rank(
         )
 
 
-@pytest.mark.heavy
 def test_nothing_is_asked_of_what_one_named_oneself(hpltune: Run, home: Path, shared: Path) -> None:
     mine = replaying(home, name="mine")
     db = ("--db", str(shared))

@@ -38,7 +38,6 @@ def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scala
     return workbench.evaluator.evaluate(asked, folder, 60.0, StopRequest())
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("part", [0.1, 0.5])
 @pytest.mark.parametrize("changes", [{"grid": "1x2", "DEPTH": 1}, {"grid": "1x2", "BCAST": "LnM"}, {"grid": "2x1"}])
@@ -55,7 +54,6 @@ def test_all_ranks_leave_together_at_the_column(
     assert "PASSED" not in measured.output
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Workbench, tmp_path: Path) -> None:
     measured = run_prefix(workbench, tmp_path / "run", 0.1, N=16, NB=32)
@@ -64,7 +62,6 @@ def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Wor
     assert fault.reason == "the run did not stop where it was asked to"
 
 
-@pytest.mark.heavy
 def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     hpltune: Run, home: Path, mpirun: str
 ) -> None:
@@ -92,7 +89,6 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     assert re.search(told, again.stdout), "on a busy machine one configuration may be all that was run"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbench, tmp_path: Path) -> None:
     early_stopping = EarlyStopping()

@@ -305,7 +305,6 @@ double MPI_Wtime(void)
 """
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_clock_of_mpi_that_runs_at_a_twentieth_is_found_out(
     hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -350,7 +349,6 @@ int gettimeofday(struct timeval *time, void *zone)
 """
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_clock_of_the_whole_process_that_runs_at_half_speed_is_found_out(hpltune: Run, home: Path) -> None:
     shared_library(home / "slow.so", CLOCK_OF_ALL, "-ldl")

@@ -28,7 +28,6 @@ def last(hpltune: Run, study: str) -> dict[str, object]:
     return dict(json.loads(told[-1]))
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_our_program_and_one_of_the_image_run_in_real_containers(hpltune: Run, home: Path, bare: Path) -> None:
     plain = hpltune("tune", *ONE, "--blas", "openblas", "--study", "plain")

@@ -156,7 +156,6 @@ def test_nothing_can_be_extrapolated_from_nothing() -> None:
         extrapolate([], 1000, QUIET)
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpltune: Run) -> None:
     one = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=0")

@@ -51,7 +51,6 @@ def trials(hpltune: Run, study: str) -> list[dict[str, object]]:
     return found
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", *SMALL, "--trials", "3", "--price", "1000", "--power", "100", "--json")
@@ -86,7 +85,6 @@ def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hplt
     )
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> None:
     hpltune("tune", *SMALL, "--trials", "2", "--study", "told")
@@ -101,7 +99,6 @@ def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> N
         assert str(trial["command"]).split()[0].endswith("mpirun")
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 @pytest.mark.parametrize("engine", ["grid", "one-at-a-time", "random", "bayes"])
 def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
@@ -112,7 +109,6 @@ def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
     assert max(int(str(trial["N"])) for trial in found) == 1000, "no pilot run is larger than what is asked for"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason=needs("MPICH"))
 def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
@@ -160,7 +156,6 @@ def test_a_parameter_that_intel_mpi_lacks_or_that_names_a_file_is_refused(with_i
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_an_mpi_library_that_is_not_here_is_said(hpltune: Run) -> None:
     done = hpltune("tune", *SMALL, "--set", "mpi=lam", "--trials", "1", "--study", "lam")
@@ -168,7 +163,6 @@ def test_an_mpi_library_that_is_not_here_is_said(hpltune: Run) -> None:
     assert "MPI lam is not on this machine (found: openmpi" in done.stderr
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
     done = hpltune("tune", "--xhpl", "xhpl", "--space", "quick", "--budget", "20s", "--trials", "1", "--study", "sized")
@@ -177,7 +171,6 @@ def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
     assert "The whole memory" in done.stdout
 
 
-@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> None:
@@ -202,7 +195,6 @@ def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> Non
     until(lambda: not leftovers())
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("later", [None, "all_blas = 3\n"])
 def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: Path, later: str | None) -> None:
     space = home / "my.toml"
@@ -219,7 +211,6 @@ def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: P
         assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_complete_study_goes_on_with_a_larger_budget(hpltune: Run) -> None:
     study = ("--study", "longer")
@@ -239,7 +230,6 @@ def test_a_budget_beside_resume_is_kept_with_the_study(hpltune: Run, home: Path)
         assert store.study("kept").options["budget"] == asdict(Budget(run_s=600.0))
 
 
-@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])
 def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
@@ -265,7 +255,6 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
         assert [study.name for study in store.studies()][1:] == ([] if name else ["default-2"])
 
 
-@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("prints_hpl")
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:
@@ -283,7 +272,6 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
     assert not leftovers()
 
 
-@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("command", "study", "signals"),
@@ -353,7 +341,6 @@ def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, h
         assert store.newest().host[LIKE] == "cheap#2"
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -376,7 +363,6 @@ def test_a_program_that_fails_is_told_in_one_sentence(hpltune: Run, home: Path, 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.heavy
 def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home: Path) -> None:
     hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 1000\n")
     hpltune("dat", "HPL.dat", "--N", "1000")
@@ -386,7 +372,6 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
     assert not leftovers()
 
 
-@pytest.mark.heavy
 @pytest.mark.process
 def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
@@ -407,7 +392,6 @@ def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypa
     assert not output.exists()
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     libraries = [
@@ -428,7 +412,6 @@ def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     assert trials(hpltune, "run-HPL-1")[0]["library"] == str(library.resolve())
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(
     ("given", "blas", "words"),
@@ -453,7 +436,6 @@ def test_a_file_is_run_like_a_trial_with_what_the_user_gave_to_its_study(
     assert words in done.stdout + done.stderr, done.stdout + done.stderr
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_more_memory_than_is_free_is_refused_before_the_launch(hpltune: Run) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000000")

@@ -216,7 +216,6 @@ def test_a_disturbed_run_at_the_largest_n_tells_no_rate_of_a_larger_one(make: Ma
     assert full.sentence == "these runs, up to N=2048, cannot tell its rate: something disturbed the largest of them"
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_there_takes(
     hpltune: Run, home: Path
@@ -230,7 +229,6 @@ def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_ther
     assert re.search(told, done.stdout)
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpltune: Run, home: Path) -> None:
     replaying(home, {"when": {"NB": 64}, "gflops": 78.0}, *GROWING)

@@ -233,7 +233,6 @@ LAYOUTS = ("layout=8x1,4x1,2x1,1x1", "N=2000", "NB=64,128", "DEPTH=0", "blas=atl
 FRONT = ("--cluster", "kronos", "--space", "quick", *(word for wish in LAYOUTS for word in ("--set", wish)))
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", *FRONT, "--pareto", "usd-per-gflops", "--trials", "9", "--study", "front")
@@ -263,7 +262,6 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     assert json.loads(hpltune("tune", "--resume", "--study", "front", "--json").stdout)["pareto"] == "usd-per-gflops"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_the_whole_front_is_confirmed_where_runs_differ(hpltune: Run, home: Path) -> None:
     from runners.virtual.load import cluster_text

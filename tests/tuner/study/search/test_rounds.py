@@ -15,7 +15,6 @@ def searched(hpltune: Run) -> list[str]:
     return [trial["key"] for trial in trials if trial["kind"] == "search"]
 
 
-@pytest.mark.heavy
 def test_each_configuration_of_a_grid_runs_once_before_any_runs_again(hpltune: Run) -> None:
     hpltune("tune", *ROUNDS, "--trials", "5")
     began = searched(hpltune)

@@ -228,7 +228,6 @@ def stop_a_rank_for_a_moment() -> None:
     ranks["1"].resume()
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_rank_that_was_stopped_for_a_moment_disturbs_a_run_on_every_face(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "5000", "--NB", "128", "--ranks", "2")

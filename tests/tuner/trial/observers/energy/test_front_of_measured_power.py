@@ -38,7 +38,6 @@ SPACE = ("--xhpl", "xhpl", "--space", "quick", *(word for wish in WISHES for wor
 ALIKE = ("--trials", "4", "--confirm", "0", "--no-reference")
 
 
-@pytest.mark.heavy
 def test_the_front_of_measured_power_is_the_true_one(hpltune: Run, machine: Path) -> None:
     meter = f"{machine}/meter"
     done = hpltune(
