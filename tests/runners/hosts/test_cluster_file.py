@@ -130,9 +130,7 @@ def test_hosts_may_be_written_as_slurm_writes_them(tmp_path: Path) -> None:
         ('["n[1-3]", "n2"]', "hosts names a node twice: n2"),
         ('["n1", "N1"]', "hosts names a node twice: n1 and N1"),
         ('["n[1-x]"]', r"hosts.0 = n\[1-x\]: that is no host"),
-        ('["n[1-]"]', r"a range of hosts has numbers in brackets, as node\[01-16,20\]"),
         ('["n[4-1]"]', "a range rises, and names at most 65,536 hosts"),
-        ('["n[0-99999999]"]', "a range rises, and names at most 65,536 hosts"),
         ('["n1", "n2:2222"]', r'hosts.1 = n2:2222: hosts are named without ports: say ssh = \["ssh", "-p", "2222"\]'),
     ],
 )

@@ -77,7 +77,7 @@ def test_what_only_a_shared_database_names_is_told_and_not_run(
         "sbatch": {"real_cluster": {**cluster, "slurm": {"nodes": 2, "further": [f"--prolog={evil}"]}}},
     }
     planted(shared, **named[kind])
-    for command in ways(shared, home):
+    for command in ways(shared, home)[: None if kind == "program" else 1]:
         done = hpltune(*command)
         assert done.returncode == 2, (command, done.stdout, done.stderr)
         assert str(evil) in done.stderr
