@@ -29,7 +29,7 @@ def hpltune(home: Path) -> Run:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return run_in_process(arguments, home)
 
-    return run
+    return Run(run)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def hpltune_process(home: Path) -> Run:
             check=False,
         )
 
-    return run
+    return Run(run)
 
 
 @pytest.fixture

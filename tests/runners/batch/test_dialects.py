@@ -459,8 +459,8 @@ def test_memory_of_a_node_is_asked_of_pbs_where_the_file_tells_it(programs: Path
 def test_a_job_of_pbs_that_ended_is_known_where_the_server_keeps_a_history(programs: Path) -> None:
     program(
         programs / "qstat",
-        f"#!/bin/sh\nif [ $1 = -x ]; then cat {programs}/past; else echo 'qstat: 42639.head Job has finished, use -x or -H "
-        "to obtain historical job information' >&2; exit 35; fi\n",
+        f"#!/bin/sh\nif [ $1 = -x ]; then cat {programs}/past; else echo 'qstat: 42639.head Job has finished, use -x "
+        "or -H to obtain historical job information' >&2; exit 35; fi\n",
     )
     (programs / "past").write_text("Job Id: 42639.head\n    job_state = F\n    Exit_status = 1\n")
     assert Pbs(nodes=1).status(["42639.head"])["42639.head"].told() == "PBS job 42639.head failed"

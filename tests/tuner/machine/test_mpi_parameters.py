@@ -1,6 +1,5 @@
 """MPI parameters that no MPI library of a study knows."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -48,9 +47,8 @@ def test_parameters_that_open_mpi_or_what_is_below_it_knows_are_taken(hpltune: R
         "--set",
         "mpi.UCX_LOG_LEVEL=warn",
     )
-    done = hpltune("tune", *TINY, "--set", "mpi=openmpi", *settings, "--study", "known")
-    assert done.returncode == 0, done.stdout + done.stderr
-    (record, *_) = json.loads(hpltune("show", "known", "--json").stdout)
+    hpltune.well("tune", *TINY, "--set", "mpi=openmpi", *settings, "--study", "known")
+    (record, *_) = hpltune.told("show", "known")
     assert record["params"]["mpi.btl"] == "^tcp"
 
 
@@ -80,8 +78,7 @@ def test_a_parameter_of_one_library_is_not_given_to_another(hpltune: Run, home: 
     file = home / "both.toml"
     text = '[parameters]\nN = 200\nNB = 64\nmpi = ["openmpi", "mpich"]\n'
     file.write_text(f'{text}"mpi.btl_tcp_links" = {{ by = "mpi", openmpi = [1, 2] }}\n')
-    shown = hpltune("spaces", str(file))
-    assert shown.returncode == 0, shown.stderr
+    hpltune.well("spaces", str(file))
 
 
 def test_open_mpi_5_has_parameters_in_three_programs(tmp_path: Path) -> None:

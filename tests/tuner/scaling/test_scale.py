@@ -26,8 +26,7 @@ def _cluster() -> str:
 def test_two_ranks_of_this_machine_are_compared_with_one_and_kept(hpltune: Run, home: Path) -> None:
     asked = ("scale", "--nodes", "1,2", "--n", "800", "--nb", "64", "--repeats", "2", "--blas", "openblas")
     options = (*asked, "--binding", "none", "--study", "mine", "--html", "scaling.html", "--json")
-    done = hpltune(*options)
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well(*options)
     facts = json.loads(done.stdout)
     rows = [(row["scaling"], row["count"], row["N"], len(row["gflops"])) for row in facts["results"]]
     assert rows == [("weak", 1, 800, 2), ("weak", 2, 1088, 2), ("strong", 1, 800, 2), ("strong", 2, 800, 2)]
@@ -39,17 +38,16 @@ def test_two_ranks_of_this_machine_are_compared_with_one_and_kept(hpltune: Run, 
     again = hpltune(*options)
     assert "6 runs of this study are known already." in again.stderr
     assert json.loads(again.stdout)["results"] == facts["results"]
-    assert len(json.loads(hpltune("show", "mine", "--json").stdout)) == 6
+    assert len(hpltune.told("show", "mine")) == 6
 
 
 @pytest.mark.usefixtures("simgrid")
 def test_a_virtual_cluster_loses_by_shuffled_lists_where_uplinks_are_weak(hpltune: Run, home: Path) -> None:
     (home / "blades.toml").write_text(_cluster())
-    done = hpltune(
+    done = hpltune.well(
         *("scale", "--cluster", "blades.toml", "--nodes", "1,2,4", "--weak", "--n", "3000", "--nb", "100"),
         *("--repeats", "8", "--json"),
     )
-    assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["simulated"]
     (orders,) = facts["orders"]

@@ -51,12 +51,11 @@ def running_in(folder: Path) -> list[str]:
 def test_runs_on_some_of_the_nodes_in_a_chosen_order_and_gives_them_back(
     hpltune: Run, home: Path, slurm: SlurmLab, cluster: str
 ) -> None:
-    done = hpltune("scale", "--cluster", cluster, *ASKED, "--n", "500", "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("scale", "--cluster", cluster, *ASKED, "--n", "500", "--json")
     rows = [(row["order"], row["count"], len(row["gflops"])) for row in json.loads(done.stdout)["results"]]
     assert rows == [("sorted", 1, 1), ("sorted", 2, 1), ("shuffled", 1, 1), ("shuffled", 2, 1)]
     assert "holds 2 nodes: n[1-2]." in done.stderr
-    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    trials = hpltune.told("show", "mine")
     on = {trial["params"]["scale.nodes"] for trial in trials if trial["params"]["scale.order"] == "sorted"}
     assert on == {"n1", "n1,n2"}
     until(lambda: slurm.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")

@@ -28,12 +28,11 @@ def hpl_dat() -> str:
 
 @pytest.mark.usefixtures("simgrid")
 def test_one_hpl_dat_is_simulated_with_the_record_and_the_report_of_a_measured_one(hpltune: Run, hpl_dat: str) -> None:
-    done = hpltune("run", hpl_dat, "--cluster", "kronos", "--blas", "acml")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("run", hpl_dat, "--cluster", "kronos", "--blas", "acml")
     assert "Simulated on Kronos: " in done.stdout
     assert "N=600 NB=64 2x4 with acml" in done.stdout
     assert "Stored as simulated study run-HPL-1." in done.stdout
-    [trial] = json.loads(hpltune("show", "run-HPL-1", "--json").stdout)
+    [trial] = hpltune.told("show", "run-HPL-1")
     assert trial["kind"] == "run"
     assert trial["params"]["layout"] == "8x1"
     told = json.loads(hpltune("run", hpl_dat, "--cluster", "kronos", "--like", "run-HPL-1#1", "--json").stdout)
@@ -121,9 +120,8 @@ def test_a_setting_that_no_network_of_the_cluster_takes_is_refused_before_any_tr
 @pytest.mark.usefixtures("simgrid")
 def test_a_setting_that_one_network_takes_is_tried_with_that_one_only(hpltune: Run) -> None:
     nets = ("--set", "net.network=gige,faste", "--set", "net.mtu=1500,9000", "--engine", "grid")
-    done = hpltune("tune", "--cluster", "kronos", "--space", "quick", *SMALL[:-1], "40", *nets, "--set", "DEPTH=0")
-    assert done.returncode == 0, done.stderr
-    trials = json.loads(hpltune("show", "quick-1", "--json").stdout)
+    hpltune.well("tune", "--cluster", "kronos", "--space", "quick", *SMALL[:-1], "40", *nets, "--set", "DEPTH=0")
+    trials = hpltune.told("show", "quick-1")
     assert all(trial["state"] == "complete" for trial in trials)
     tried = {(trial["params"]["net.network"], trial["params"]["net.mtu"]) for trial in trials}
     assert tried == {("gige", 1500), ("gige", 9000), ("faste", 1500)}

@@ -68,9 +68,8 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     assert mpirun
     replaying(home, spread=0.01)
     options = ("--space", "quick", "--set", "N=4000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
-    done = hpltune("tune", *options, "--study", "rungs", "--json")
-    assert done.returncode == 0, done.stderr
-    trials = json.loads(hpltune("show", "rungs", "--json").stdout)
+    done = hpltune.well("tune", *options, "--study", "rungs", "--json")
+    trials = hpltune.told("show", "rungs")
     small = [trial for trial in trials if trial["kind"] == "small"]
     assert small, done.stderr
     assert all(trial["N"] < 4000 and trial["params"]["N"] == 4000 and trial["part"] < 0.4 for trial in small)
@@ -78,13 +77,11 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     assert {entry["params"]["N"] for entry in ranked} == {4000}
     assert {entry["trial"] for entry in ranked}.isdisjoint(trial["number"] for trial in small)
     assert (json.loads(done.stdout)["confidence"] is None) == (len(ranked) == 1), "a single one has none to beat"
-    explained = hpltune("explain", "rungs")
-    assert explained.returncode == 0, explained.stderr
+    explained = hpltune.well("explain", "rungs")
     assert "what matters, from" in explained.stdout
-    again = hpltune(
+    again = hpltune.well(
         "tune", *options[:-4], "--trials", "1", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
     )
-    assert again.returncode == 0, again.stderr
     told = "Warm start from study rungs: (all configurations are|its configuration is) in this space"
     assert re.search(told, again.stdout), "on a busy machine one configuration may be all that was run"
 

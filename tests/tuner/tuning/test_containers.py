@@ -30,8 +30,7 @@ def last(hpltune: Run, study: str) -> dict[str, object]:
 
 @pytest.mark.usefixtures("real_hpl")
 def test_our_program_and_one_of_the_image_run_in_real_containers(hpltune: Run, home: Path, bare: Path) -> None:
-    plain = hpltune("tune", *ONE, "--blas", "openblas", "--study", "plain")
-    assert plain.returncode == 0, plain.stderr
+    hpltune.well("tune", *ONE, "--blas", "openblas", "--study", "plain")
     xhpl = Path(str(last(hpltune, "plain")["command"]).split()[-1])
     blas = Path(str(last(hpltune, "plain")["library"]))
     tree(bare, str(blas.parent), "/usr/share/openmpi", "/usr/share/pmix", "/etc/openmpi")
@@ -41,8 +40,7 @@ def test_our_program_and_one_of_the_image_run_in_real_containers(hpltune: Run, h
             copied(bare, plugin)
     copied(bare, xhpl, bare / "opt/hpl/xhpl")
 
-    ours = hpltune("tune", *ONE, "--container", str(bare), "--study", "boxed")
-    assert ours.returncode == 0, ours.stderr
+    hpltune.well("tune", *ONE, "--container", str(bare), "--study", "boxed")
     trial = last(hpltune, "boxed")
     assert "/ch-run --join-ct=2 " in str(trial["command"])
     assert trial["library"] == str(blas), "ranks in the image told what they run"
@@ -50,8 +48,7 @@ def test_our_program_and_one_of_the_image_run_in_real_containers(hpltune: Run, h
     assert f"plain has none and boxed has charliecloud={bare}" in told
 
     dat = next((home / "data/best").rglob("HPL.dat"))
-    theirs = hpltune("run", str(dat), "--container", str(bare), "--xhpl", "/opt/hpl/xhpl")
-    assert theirs.returncode == 0, theirs.stderr
+    hpltune.well("run", str(dat), "--container", str(bare), "--xhpl", "/opt/hpl/xhpl")
     trial = last(hpltune, "run-HPL-1")
     assert "/usr/bin/env LD_PRELOAD=" in str(trial["command"])
     assert str(trial["command"]).endswith(" /opt/hpl/xhpl")
@@ -101,10 +98,8 @@ def test_a_program_of_an_image_runs_through_another_runtime(
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     podman(programs)
     boxed = ("--container", "podman=localhost/hpl:2.3", "--xhpl", str(prints_hpl), "--study", "boxed")
-    done = hpltune("tune", *ONE, *boxed)
-    assert done.returncode == 0, done.stderr
-    again = hpltune("tune", "--resume", "--study", "boxed", "--trials", "2")
-    assert again.returncode == 0, again.stderr
+    hpltune.well("tune", *ONE, *boxed)
+    hpltune.well("tune", "--resume", "--study", "boxed", "--trials", "2")
     command = str(last(hpltune, "boxed")["command"])
     assert f" {programs / 'podman'} run " in command
     assert command.endswith(f" {prints_hpl}")

@@ -1,6 +1,5 @@
 """`hpltune blas` as a user runs it: real HPL with real libraries, small."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -40,9 +39,7 @@ class TestOnThisMachine:
     pytestmark = real
 
     def test_each_library_is_searched_by_itself_and_then_all_run_in_rounds(self, hpltune: Run, home: Path) -> None:
-        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "90s", "--json")
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
+        found = hpltune.told("blas", *TWO, "--trials", "2", "--budget", "90s")
         assert {entry["blas"] for entry in found["ranking"]} | set(found["without_rounds"]) == {"openblas", "blis"}
         with Store.open(home / "data/hpltune.db") as store:
             records = store.records("blas-1")

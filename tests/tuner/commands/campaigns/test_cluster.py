@@ -41,21 +41,13 @@ def cluster(lab: HostsLab, home: Path) -> Path:
     return write_cluster(lab, home / "lab.toml", "# a comment stays\n[node]\nprice_usd = 100\nmemory_gib = 1\n")
 
 
-def records(head: OnHead, study: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(head("show", study, "--json").stdout)
-    return found
-
-
 def test_a_study_runs_on_all_nodes_and_its_winner_can_be_run_again(head: OnHead, cluster: Path) -> None:
-    done = head("tune", "--cluster", str(cluster), *FAST, "--trials", "2", "--study", "two", "--json")
-    assert done.returncode == 0, done.stderr
-    best = json.loads(done.stdout)
+    best = head.told("tune", "--cluster", str(cluster), *FAST, "--trials", "2", "--study", "two")
     winner = best["ranking"][0]
     assert winner["usd_per_gflops"] == pytest.approx(200 / winner["expected_gflops"])
-    searched = [record for record in records(head, "two") if record["kind"] == "search"]
+    searched = [record for record in head.told("show", "two") if record["kind"] == "search"]
     assert [record["hosts"] for record in searched] == ["h1,h2", "h1,h2"]
-    again = head("run", best["hpl_dat"], "--like", "two")
-    assert again.returncode == 0, again.stdout + again.stderr
+    head.well("run", best["hpl_dat"], "--like", "two")
 
 
 def test_the_commands_of_the_readme_work_on_a_cluster(head: OnHead, cluster: Path) -> None:
@@ -82,8 +74,7 @@ def test_modules_of_the_cluster_file_are_loaded_before_anything_is_looked_at(
     for name in ("BASH_ENV", "BASH_FUNC_module%%"):
         monkeypatch.delenv(name, raising=False)
     cluster = write_cluster(lab, home / "lab.toml", 'modules = ["foss/2026a"]\n[node]\nmemory_gib = 1\n')
-    done = head("run", str(write_dat(home)), "--cluster", str(cluster), "--blas", "openblas")
-    assert done.returncode == 0, done.stdout + done.stderr
+    head.well("run", str(write_dat(home)), "--cluster", str(cluster), "--blas", "openblas")
     assert "Modules: foss/2026a." in head("show", "run-HPL-1").stdout
     cluster.write_text(cluster.read_text().replace("2026a", "2027a"))
     refused = head("doctor", "--cluster", str(cluster)).stderr
@@ -112,8 +103,7 @@ def test_mpi_uses_the_network_between_nodes_and_not_a_bridge_that_each_has_for_i
     said = "MPI uses eth0, and not docker0, over which nodes do not reach each other."
     assert said in " ".join(told.stdout.split())
     file = write_dat(home)
-    done = head("run", str(file), "--cluster", str(cluster), "--blas", "openblas")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = head.well("run", str(file), "--cluster", str(cluster), "--blas", "openblas")
     assert said in " ".join((done.stdout + done.stderr).split())
     (command,) = (home / "data/runs").glob("*/*/command")
     assert "--mca btl_tcp_if_include eth0" in command.read_text()
@@ -144,7 +134,7 @@ def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Timing openblas on node h2: dgemm with each kernel of its CPU" in done.stdout
     assert "Old One: h2): a library chooses its kernel on each node by itself, unless" in done.stdout
-    kernels = {record["params"]["kernel"] for record in records(head, "mixed") if record["kind"] == "search"}  # type: ignore[index]
+    kernels = {record["params"]["kernel"] for record in head.told("show", "mixed") if record["kind"] == "search"}  # type: ignore[index]
     assert kernels == {"auto"}
 
 
@@ -155,8 +145,7 @@ def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_fo
     node = "[node]\ncores = 1\nmemory_gib = 1\nprice_usd = 100\n"
     real = write_cluster(lab, home / "two.toml", node, hosts=["h1", "h2"])
     short = ("--checks", "2", "--rounds", "1", "--blas", "openblas", "--binding", "none")
-    done = head("calibrate", "model.toml", "--cluster", str(real), *short)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = head.well("calibrate", "model.toml", "--cluster", str(real), *short)
     assert re.search(r"The model's error (on \d configurations? is|cannot be told)", done.stdout), (
         "as the machine is busy"
     )
@@ -166,11 +155,9 @@ def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_fo
     refused = head("calibrate", "--cluster", str(home / "model.toml"))
     assert "model.toml names no backend, so it is no real cluster" in refused.stderr
     small = ("--space", "quick", "--set", "N=800", "--set", "NB=64,128", "--trials", "4", "--confirm", "0")
-    simulated = head("tune", "--cluster", str(home / "model.toml"), *small, "--study", "sim")
-    assert simulated.returncode == 0, simulated.stdout + simulated.stderr
+    head.well("tune", "--cluster", str(home / "model.toml"), *small, "--study", "sim")
     taught = (*small, "--blas", "openblas", "--set", "binding=none", "--from-simulation", "sim")
-    tuned = head("tune", "--cluster", str(real), *taught)
-    assert tuned.returncode == 0, tuned.stdout + tuned.stderr
+    tuned = head.well("tune", "--cluster", str(real), *taught)
     assert "Warm start from the simulation sim: all configurations are in this space." in tuned.stdout
 
 
@@ -190,19 +177,18 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(head: OnHead, la
     head("report", "lost")
     for face in (done.stdout, head("best", "lost").stdout, (home / "report.html").read_text()):
         assert FEWER in " ".join(face.split())
-    assert f"Caution: {FEWER}." in json.loads(head("best", "lost", "--json").stdout)["cautions"]
-    ranked = [record for record in records(head, "lost") if record["kind"] == "search" and record["gflops"]]
+    assert f"Caution: {FEWER}." in head.told("best", "lost")["cautions"]
+    ranked = [record for record in head.told("show", "lost") if record["kind"] == "search" and record["gflops"]]
     assert ranked[-1]["hosts"] == "h1,h2"
-    died = [record for record in records(head, "lost") if "h3" in str(record["reason"])]
+    died = [record for record in head.told("show", "lost") if "h3" in str(record["reason"])]
     assert {record["state"] for record in died} == {"cancelled"}, "it says nothing about the configuration"
-    best = json.loads(head("best", "lost", "--count", "20", "--json").stdout)
+    best = head.told("best", "lost", "--count", "20")
     first, *_ = best["ranking"]
     trials = {entry["trial"] for entry in best["ranking"]}
     assert {record["hosts"] for record in ranked if record["number"] in trials} == {"h1,h2"}
     peak = 100 * first["expected_gflops"] / first["percent_of_peak"]
     assert 0.999 * best["rpeak_gflops"] * 2 / 3 < peak < best["rpeak_gflops"], "of two nodes; or what dgemm does there"
-    again = head("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
-    assert again.returncode == 0, again.stdout + again.stderr
+    head.well("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
 
 
 @pytest.mark.process
@@ -224,7 +210,7 @@ def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(head: OnH
                 lab.link("h3", "up")
     assert process.returncode == 0, said
     assert "It answers again: the run is repeated." in said
-    assert [record["state"] for record in records(head, "run-HPL-1")] == ["cancelled", "complete"]
+    assert [record["state"] for record in head.told("show", "run-HPL-1")] == ["cancelled", "complete"]
 
 
 @pytest.mark.process
@@ -247,7 +233,7 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(head: OnHead, 
         done = first.result()
     assert done.returncode == 0, done.stdout + done.stderr
     assert helper.returncode == 0, helper.stdout + helper.stderr
-    stored = records(head, "shared")
+    stored = head.told("show", "shared")
     searched = [record for record in stored if record["kind"] in {"search", "prefix", "given-up"}]
     assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
     for key, times in Counter(record["key"] for record in searched).items():
@@ -271,7 +257,7 @@ def test_a_study_whose_grid_does_not_fit_the_nodes_that_are_left_tells_what_it_f
     assert done.returncode == 1, done.stdout + done.stderr
     assert "no configuration fits what is left without node h3 (" in done.stderr
     assert "`hpltune tune --resume --study fixed` goes on once it is repaired" in done.stderr
-    assert any(record["gflops"] for record in records(head, "fixed"))
+    assert any(record["gflops"] for record in head.told("show", "fixed"))
     assert list((home / "data/best").glob("**/HPL.dat")), "what was found until then"
 
 
@@ -283,13 +269,11 @@ def test_a_node_that_is_lost_can_also_pause_the_study(head: OnHead, lab: HostsLa
         done = head("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
     assert done.returncode == 1
     assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr
-    resumed = head("tune", "--resume", "--study", "pause")
-    assert resumed.returncode == 0, resumed.stderr
+    head.well("tune", "--resume", "--study", "pause")
 
 
 def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(head: OnHead, cluster: Path) -> None:
-    done = head("doctor", "--cluster", str(cluster))
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = head.well("doctor", "--cluster", str(cluster))
     assert "2 of 2 nodes answer" in done.stdout
     text = cluster.read_text()
     assert "cores = 1" in text
@@ -364,10 +348,9 @@ def test_a_study_of_the_network_finds_the_planted_best_setting_and_puts_it_back(
     space.write_text(f'[parameters]\n{fixed}net.tcp_rmem = ["{poor}", "{good}"]\n')
     before = [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")]
     lab.shape("1gbit")
-    done = head(
+    done = head.well(
         *("tune", "--cluster", str(cluster), "--space", str(space), "--engine", "grid", "--budget", "2m"),
         *("--blas", "openblas", "--study", "buffers", "--json"),
     )
-    assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["ranking"][0]["params"]["net.tcp_rmem"] == good
     assert [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")] == before

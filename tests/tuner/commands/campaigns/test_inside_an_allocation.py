@@ -1,6 +1,5 @@
 """`hpltune` inside an allocation that somebody else has: its hosts, by ssh, and not the batch system's way to start."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def cluster(lab: HostsLab, home: Path, hosts: str) -> str:
 
 
 def hosts_of(head: OnHead, study: str) -> list[str]:
-    return [record["hosts"] for record in json.loads(head("show", study, "--json").stdout)]
+    return [record["hosts"] for record in head.told("show", study)]
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
@@ -37,14 +36,12 @@ def test_a_study_runs_on_the_nodes_of_the_allocation_and_goes_on_in_the_next_one
     for name, value in slurm_allocation("h[1-2]").items():
         monkeypatch.setenv(name, value)
     file = cluster(lab, home, "env:SLURM_JOB_NODELIST")
-    first = head("tune", "--cluster", file, *FAST, "--set", f"mpi={mpi}", "--trials", "2", "--study", "jobs")
-    assert first.returncode == 0, first.stdout + first.stderr
+    head.well("tune", "--cluster", file, *FAST, "--set", f"mpi={mpi}", "--trials", "2", "--study", "jobs")
     begun = hosts_of(head, "jobs")
     assert set(begun) == {"h1,h2"}
     for name, value in slurm_allocation("h[1,3]").items():
         monkeypatch.setenv(name, value)
-    second = head("tune", "--resume", "--study", "jobs", "--cluster", file, "--trials", "4")
-    assert second.returncode == 0, second.stdout + second.stderr
+    head.well("tune", "--resume", "--study", "jobs", "--cluster", file, "--trials", "4")
     assert set(hosts_of(head, "jobs")[len(begun) :]) == {"h1,h3"}
     monkeypatch.setenv("SLURM_JOB_NODELIST", "h[1-3]")
     third = head("tune", "--resume", "--study", "jobs", "--cluster", file, "--trials", "5")
@@ -54,8 +51,7 @@ def test_a_study_runs_on_the_nodes_of_the_allocation_and_goes_on_in_the_next_one
 
 def test_the_file_of_an_mpi_job_names_the_nodes(head: OnHead, lab: HostsLab, home: Path) -> None:
     (home / "hostfile").write_text("h2 slots=1\nh3 slots=1\n")
-    done = head("tune", "--cluster", cluster(lab, home, "file:hostfile"), *FAST, "--trials", "1", "--study", "pods")
-    assert done.returncode == 0, done.stdout + done.stderr
+    head.well("tune", "--cluster", cluster(lab, home, "file:hostfile"), *FAST, "--trials", "1", "--study", "pods")
     assert set(hosts_of(head, "pods")) == {"h2,h3"}
 
 

@@ -1,6 +1,5 @@
 """Nodes in the search of a real cluster: checked before, dropped, and filled in an order that ranks prove."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +36,7 @@ def write_cluster(
 def hosts_of_ranks(head: OnHead, study: str) -> dict[tuple[str, str], list[str]]:
     """The host of each rank, as the ranks themselves report it, by nodes_dropped and rank_order."""
     found = {}
-    for trial in json.loads(head("show", study, "--json").stdout):
+    for trial in head.told("show", study):
         if trial["kind"] != "search":
             continue
         assert trial["state"] == "complete", trial["reason"]
@@ -53,8 +52,7 @@ def test_ranks_run_on_the_nodes_that_are_left_in_the_order_that_was_asked(
     cluster = write_cluster(lab, home, SPEEDS)
     orders = "listed,fastest-first,slow-share-column,slow-share-row,by-switch,across-switches"
     nodes = ("--set", "nodes_dropped=0,2", "--set", f"rank_order={orders}", "--set", "grid=2x2,1x2", "--set", "DEPTH=0")
-    done = head("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes, "--study", "orders")
-    assert done.returncode == 0, done.stdout + done.stderr
+    head.well("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes, "--study", "orders")
     assert hosts_of_ranks(head, "orders") == {
         ("0", "listed"): ["h1", "h2", "h3", "h4"],
         ("0", "fastest-first"): ["h2", "h3", "h1", "h4"],
@@ -63,7 +61,7 @@ def test_ranks_run_on_the_nodes_that_are_left_in_the_order_that_was_asked(
         ("0", "across-switches"): ["h1", "h2", "h4", "h3"],
         ("2", "listed"): ["h2", "h3"],
     }
-    ranked = json.loads(head("best", "orders", "--json").stdout)["ranking"]
+    ranked = head.told("best", "orders")["ranking"]
     assert {entry["params"]["nodes_dropped"] for entry in ranked} == {0, 2}, "fewer nodes are no lost ones"
 
 
@@ -74,10 +72,9 @@ PAIRS = "[speeds]\nh1 = 40\nh2 = 80\nh3 = 40.2\nh4 = 79.5\n"
 def test_parts_that_are_alike_drop_each_its_own_slow_node(head: OnHead, lab: HostsLab, home: Path) -> None:
     cluster = write_cluster(lab, home, PAIRS)
     nodes = ("--set", "nodes_dropped=0,1", "--set", "grid=1x2,1x1", "--set", "DEPTH=0", "--set", "NBMIN=4,8")
-    done = head("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes,
+    head.well("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes,
                    "--parallel", "2", "--study", "halves")  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    trials = [trial for trial in json.loads(head("show", "halves", "--json").stdout) if trial["kind"] == "search"]
+    trials = [trial for trial in head.told("show", "halves") if trial["kind"] == "search"]
     assert {trial["state"] for trial in trials} == {"complete"}
     used = {
         dropped: {trial["hosts"] for trial in trials if f"nodes_dropped={dropped}" in trial["key"]} for dropped in "01"
@@ -146,8 +143,7 @@ def test_a_node_that_is_not_ready_is_left_out_and_the_others_are_tuned(head: OnH
     cluster = write_cluster(lab, home, hosts=("h1", "gone", "h2"))
     few = ("--set", "grid=1x2", "--set", "DEPTH=0")
     asked = ("--nodes-check", "drop", "--set", "nodes_dropped=0", "--set", "rank_order=listed")
-    done = head("tune", "--cluster", cluster, "--space", "quick", *SHORT, *few, *asked, "--study", "left")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = head.well("tune", "--cluster", cluster, "--space", "quick", *SHORT, *few, *asked, "--study", "left")
     assert "Left out: gone is out" in done.stdout
     assert hosts_of_ranks(head, "left") == {("0", "listed"): ["h1", "h2"]}
 

@@ -28,9 +28,8 @@ def test_a_study_runs_with_a_job_for_each_trial_and_gives_its_nodes_back(
     hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
     file = cluster(home, slurm, reuse=False)
-    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    hpltune.well("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
+    records = hpltune.told("show", "default-1")
     searched = [record for record in records if record["kind"] == "search"]
     assert [record["state"] for record in searched] == ["complete", "complete"]
     assert {record["ranks"] for record in searched} == {2}
@@ -40,8 +39,7 @@ def test_a_study_runs_with_a_job_for_each_trial_and_gives_its_nodes_back(
 def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
     file = cluster(home, slurm)
     short = ("--checks", "0", "--rounds", "1", "--blas", "openblas", "--binding", "none")
-    done = hpltune("calibrate", "model.toml", "--cluster", file, *short)
-    assert done.returncode == 0, done.stdout + done.stderr
+    hpltune.well("calibrate", "model.toml", "--cluster", file, *short)
     assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
     until(lambda: slurm.jobs() == [])
 
@@ -49,8 +47,7 @@ def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(hpltune: Run, 
 def test_node_hours_are_those_of_all_allocations(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
     file = cluster(home, slurm, nodes=1)
     limits = ("--budget", "0.05nh", "--trials", "1", "--confirm", "0")
-    done = hpltune("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
     assert "1 min 30 s of wall time" in done.stdout + done.stderr
 
 
@@ -61,7 +58,7 @@ def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_searc
     done = hpltune("tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2")
     assert done.returncode == 1
     assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
-    assert {record["kind"] for record in json.loads(hpltune("show", "default-1", "--json").stdout)} == {"pilot"}
+    assert {record["kind"] for record in hpltune.told("show", "default-1")} == {"pilot"}
     until(lambda: slurm.jobs() == [])
 
 
@@ -74,8 +71,7 @@ def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial
         text = Path(file).read_text().replace("[node]", f"[node]\nprice_usd = {price}")
         Path(file).write_text(text)
         like = () if study == "run-HPL-1" else ("--like", "run-HPL-1")
-        done = hpltune("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
-        assert done.returncode == 0, done.stdout + done.stderr
+        hpltune.well("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
         with Store.open(home / "data/hpltune.db") as store:
             assert store.study(study).price_usd == 2 * price
 
@@ -165,7 +161,7 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(hpltune: Run, home: Pa
     assert process.returncode == 130, said + errors
     assert "its nodes are busy or down (Resources), for " in waits
     assert "The run was still waiting for its nodes, so it is cancelled." in said
-    (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
+    (record,) = hpltune.told("show", "default-1")
     assert record["state"] == "cancelled"
 
 
@@ -193,7 +189,7 @@ def test_a_node_that_slurm_still_believes_in_is_no_fault_of_a_configuration(
             slurm.start_node("n2")
     assert back, "".join(heard)
     assert process.returncode == 0, "".join(heard)
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    records = hpltune.told("show", "default-1")
     assert [record["reason"] for record in records if record["state"] == "failed"] == [], "".join(heard)
     assert [record["reason"] for record in records if record["state"] == "cancelled"] != []
     slurm.wait_for_nodes()
@@ -219,6 +215,6 @@ def test_what_was_found_is_told_where_a_node_does_not_come_back(hpltune: Run, ho
     assert process.returncode == 1, said
     assert "Best of study default-1" in said
     assert "`hpltune tune --resume --study default-1" in said
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    records = hpltune.told("show", "default-1")
     assert [record["reason"] for record in records if record["state"] == "failed"] == []
     slurm.wait_for_nodes()

@@ -1,7 +1,5 @@
 """Repeats of a grid are run in rounds, so that a machine that becomes slower is not taken for a slow configuration."""
 
-import json
-
 import pytest
 from as_user import Run
 
@@ -11,7 +9,7 @@ ROUNDS = (*GRID, "--points", "3", "--repeats", "3", "--confirm", "0", "--study",
 
 
 def searched(hpltune: Run) -> list[str]:
-    trials = json.loads(hpltune("show", "rounds", "--json").stdout)
+    trials = hpltune.told("show", "rounds")
     return [trial["key"] for trial in trials if trial["kind"] == "search"]
 
 

@@ -237,10 +237,10 @@ def test_a_rank_that_was_stopped_for_a_moment_disturbs_a_run_on_every_face(hpltu
     stopping.join()
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)["study"]
-    (stored,) = json.loads(hpltune("show", study, "--json").stdout)
+    (stored,) = hpltune.told("show", study)
     assert (stored["conditions"], "a rank stood still for" in stored["disturbed"]) == ("disturbed", True), stored
     assert "disturbed" in hpltune("show", study).stdout
     assert "a rank stood still for" in " ".join(hpltune("show", study, "1").stdout.split())
     assert "disturbed" in hpltune("best", study).stdout
-    ranked = json.loads(hpltune("best", study, "--json").stdout)
+    ranked = hpltune.told("best", study)
     assert "a rank stood still" in json.dumps(ranked)
