@@ -134,7 +134,7 @@ def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Timing openblas on node h2: dgemm with each kernel of its CPU" in done.stdout
     assert "Old One: h2): a library chooses its kernel on each node by itself, unless" in done.stdout
-    kernels = {record["params"]["kernel"] for record in head.told("show", "mixed") if record["kind"] == "search"}  # type: ignore[index]
+    kernels = {record["params"]["kernel"] for record in head.told("show", "mixed") if record["kind"] == "search"}
     assert kernels == {"auto"}
 
 
