@@ -27,6 +27,13 @@ class Run:
         assert done.returncode == 0, done.stdout + done.stderr
         return done
 
+    def refused(self, *arguments: str, code: int = 2) -> str:
+        """What a command said that must be refused."""
+        done = self.call(*arguments)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
     def told(self, *arguments: str) -> Any:
         """What a command that must end well tells scripts."""
         return json.loads(self.well(*arguments, "--json").stdout)

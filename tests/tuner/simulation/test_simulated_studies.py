@@ -27,9 +27,7 @@ def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
     monkeypatch.setattr("hpl.build.simgrid.simgrid_here", lambda _: None)
     done = hpltune.well("build", "--blas", "openblas")
     assert "hpltune setup --with simgrid" in done.stdout
-    refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
-    assert refused.returncode == 1
-    assert "hpltune setup --with simgrid" in refused.stderr
+    assert "hpltune setup --with simgrid" in hpltune.refused("tune", "--cluster", "kronos", "--space", "quick", code=1)
     assert "hpltune setup --with simgrid" in json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"]
 
 
@@ -233,9 +231,7 @@ def test_predict_tells_what_more_nodes_would_give(hpltune: Run, home: Path) -> N
 
 def test_a_design_that_the_space_does_not_fit_leaves_no_study_behind(hpltune: Run, home: Path) -> None:
     (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nnodes = { count = 4 }\n')
-    refused = hpltune("predict", "designs.toml", "--space", "kronos")
-    assert refused.returncode == 2
-    assert "8x1 needs 8 cores, but there are 4" in refused.stderr
+    assert "8x1 needs 8 cores, but there are 4" in hpltune.refused("predict", "designs.toml", "--space", "kronos")
     assert json.loads(hpltune("show", "--json").stdout) == []
 
 

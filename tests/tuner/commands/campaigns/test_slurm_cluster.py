@@ -55,9 +55,9 @@ def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_searc
     hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
     file = cluster(home, slurm, time_limit_s=70)
-    done = hpltune("tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2")
-    assert done.returncode == 1
-    assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
+    assert "an allocation gives 10 s: raise time_limit_s" in hpltune.refused(
+        "tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2", code=1
+    )
     assert {record["kind"] for record in hpltune.told("show", "default-1")} == {"pilot"}
     until(lambda: slurm.jobs() == [])
 
