@@ -46,7 +46,7 @@ JobAcctGatherType=jobacct_gather/none
 ReturnToService=1
 KillWait=1
 MessageTimeout=10
-SlurmdTimeout=60
+SlurmdTimeout=30
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 PreemptType=preempt/partition_prio
