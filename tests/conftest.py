@@ -156,6 +156,12 @@ def hosts(hosts_of_module: HostsLab, request: pytest.FixtureRequest) -> Iterator
         hosts_of_module.mend()
 
 
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    """The first two of these hosts."""
+    return hosts.wired(2)
+
+
 @pytest.fixture(scope="session")
 def slurm_of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
     """Slurm with two nodes for all modules, or a skipped test where there can be none."""
@@ -172,11 +178,12 @@ def slurm_of_module(slurm_of_worker: SlurmLab) -> Iterator[SlurmLab]:
 
 @pytest.fixture
 def slurm(slurm_of_module: SlurmLab, request: pytest.FixtureRequest) -> Iterator[SlurmLab]:
-    """This Slurm, without jobs after a test that failed."""
+    """This Slurm, which its programs know; without jobs after a test that failed."""
     failed = request.session.testsfailed
     with pytest.MonkeyPatch.context() as patch:
         # Its nodes are one machine, of which Open MPI 5 thinks that it cannot reach itself over its network.
         patch.setenv("OMPI_MCA_reachable", "weighted")
+        patch.setenv("SLURM_CONF", str(slurm_of_module.configuration))
         yield slurm_of_module
     if request.session.testsfailed > failed:
         slurm_of_module.mend()

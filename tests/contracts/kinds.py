@@ -13,6 +13,7 @@ NEEDS = {
     "browser": {"browser"},
     "service": {"server", "service", "running"},
     "real": {"real_hpl", "intel_mpi", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},
+    "heavy": {"mpirun"},
 }
 """Fixtures of each kind; a test has the mark of each kind of which it uses a fixture."""
 QUICK = "not (real or lab or browser or service or heavy)"
@@ -36,7 +37,7 @@ def require_kinds(expression: str, marks: Sequence[str]) -> None:
     named = re.findall(r"[A-Za-z_]\w*", expression)
     unknown = [name for name in named if name not in known | {"and", "or", "not", "True", "False"}]
     if unknown:
-        kinds = ", ".join([*NEEDS, "process", "heavy", "long"])
+        kinds = ", ".join([*NEEDS, "process", "long"])
         raise pytest.UsageError(f"-m {unknown[0]}: there is no such kind of test; the kinds are {kinds}")
 
 

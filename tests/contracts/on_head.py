@@ -4,17 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import waiting_hpltune
-from as_user import HPLTUNE
+from as_user import HPLTUNE, Done, Run
 from net_lab import HostsLab
 from waiting_hpltune import CommandLine
 
-Done = subprocess.CompletedProcess[str]
-OnHead = Callable[..., Done]
+OnHead = Run
 _waiting: dict[str, "subprocess.Popen[str]"] = {}
 """What waits on the first host of each lab, by the name of its network; it ends with the lab or with the tests."""
 
@@ -30,7 +28,7 @@ def on_head(lab: HostsLab, home: Path) -> OnHead:
             code = _answer(lab, line)
             return subprocess.CompletedProcess(argv, code, stdout.read_text(), stderr.read_text())
 
-    return run
+    return Run(run)
 
 
 def _answer(lab: HostsLab, line: CommandLine) -> int:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,15 @@ class ProgramContract:
     """What its program is asked for."""
     node = ONE_SOCKET
     """Where it is asked to start."""
+    expected: tuple[int, int, int, int, bool] = (300, 32, 1, 1, True)
+    """N, NB, P and Q of its result, and that it passed."""
+    made: Callable[[Path], Path]
+    """Makes a file of the program in a folder."""
 
     @pytest.fixture
     def program(self, tmp_path: Path) -> HplProgram:
         """A program of the family that this machine can start, or a skipped test."""
-        raise NotImplementedError
+        return registry.program_at(type(self).made(tmp_path))
 
     @pytest.fixture
     def mpi(self, built: SearchPaths) -> Mpi:
@@ -172,6 +177,6 @@ class ProgramContract:
     def taken(program: HplProgram, run: HplParams) -> HplParams:
         return HplParams.from_words(program.terms.fitted(run.words()))
 
-    @staticmethod
-    def is_of_run(result: HplResult) -> bool:
-        return (result.N, result.NB, result.P, result.Q, result.passed) == (300, 32, 1, 1, True)
+    @classmethod
+    def is_of_run(cls, result: HplResult) -> bool:
+        return (result.N, result.NB, result.P, result.Q, result.passed) == cls.expected

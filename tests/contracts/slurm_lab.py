@@ -46,7 +46,7 @@ JobAcctGatherType=jobacct_gather/none
 ReturnToService=1
 KillWait=1
 MessageTimeout=10
-SlurmdTimeout=60
+SlurmdTimeout=30
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 PreemptType=preempt/partition_prio
@@ -170,6 +170,16 @@ class SlurmLab:
         finally:
             self.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
             self.wait_for_nodes()
+
+    @contextmanager
+    def taken(self, *options: str) -> Iterator[str]:
+        """Let a job of somebody else have all nodes while the block runs; its number."""
+        job = self.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", *options,
+                       "--wrap=sleep 600")  # fmt: skip
+        try:
+            yield job
+        finally:
+            self.ask("scancel", job)
 
     def wait_for_nodes(self) -> None:
         """Until both take jobs: "idle*" is a node that does not respond yet, as for a moment after it was resumed."""

@@ -7,6 +7,8 @@ from as_user import HPLTUNE, Run
 from found_here import found_mpi
 from in_process import run_in_process
 from made_study import MakeStudy, studies
+from net_lab import HostsLab
+from on_head import OnHead, on_head
 from replayed import replaying
 
 
@@ -27,7 +29,7 @@ def hpltune(home: Path) -> Run:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return run_in_process(arguments, home)
 
-    return run
+    return Run(run)
 
 
 @pytest.fixture
@@ -45,7 +47,13 @@ def hpltune_process(home: Path) -> Run:
             check=False,
         )
 
-    return run
+    return Run(run)
+
+
+@pytest.fixture
+def head(lab: HostsLab, home: Path) -> OnHead:
+    """Runs the command line on the first host of a laboratory."""
+    return on_head(lab, home)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -152,8 +153,127 @@ WAITS, RUNS, ENDED = JobPhase.WAITING, JobPhase.RUNNING, JobPhase.ENDED
 Told = tuple[JobPhase, str, Mishap | None]
 
 
+@dataclass(frozen=True)
+class Spoken:
+    """What the programs of a system print, and what is understood.
+
+    Attributes:
+        asks: the program that tells of jobs.
+        lists: the program that tells of nodes.
+        known: of each node its name, cores and whole GiB, and whether it can be used.
+        asked: what a job asks of the batch besides two nodes.
+        words: the last words by which it is submitted.
+        refuses: what it prints of a job that it never takes.
+        forgets: what it prints of a job that it does not know.
+        silent: what it prints of a server that does not answer a job.
+    """
+
+    batch: PlainBatch
+    asks: str
+    jobs: str
+    told: list[Told]
+    lists: str
+    nodes: str
+    known: list[tuple[str, int, int, bool]]
+    submits: str
+    asked: dict[str, object]
+    answer: str
+    number: str
+    words: str
+    refuses: str
+    forgets: str
+    silent: str
+
+
+SYSTEMS = (
+    Spoken(
+        Pbs(nodes=2),
+        asks="qstat",
+        jobs=PBS_JOBS,
+        told=[
+            (WAITS, "PBS job 42634.head waits: Not Running: Not enough free nodes avail able", None),
+            (RUNS, "", None),
+            (ENDED, "PBS job 42636.head ended before the run did", None),
+            (ENDED, "PBS job 42637.head was cancelled, and not by hpltune", None),
+            (ENDED, "PBS ended job 42638.head at its time limit", Mishap.TIME_LIMIT),
+            (ENDED, "PBS job 42639.head failed", None),
+            (ENDED, "PBS ended job 42640.head for using more memory than it may", Mishap.KILLED),
+            (ENDED, "PBS lost job 42641.head: `qstat -x -f 42641.head` may tell more", Mishap.DAEMON_LOST),
+        ],
+        lists="pbsnodes",
+        nodes=PBS_NODES,
+        known=[("node01", 24, 252, True), ("node03", 20, 125, False), ("gpu_01[0]", 24, 125, True)],
+        submits="qsub",
+        asked={"queue": "regular", "account": "hpc"},
+        answer="42634.head\n",
+        number="42634.head",
+        words="select=2:ncpus=48:mpiprocs=48 -l walltime=601 -q regular -A hpc -l place=scatter:excl -- /bin/sh",
+        refuses="qsub: Unknown queue",
+        forgets="qstat: Unknown Job Id 9.head",
+        silent="Connection refused\nqsub: cannot connect to server head (errno=15010)",
+    ),
+    Spoken(
+        Lsf(nodes=2),
+        asks="bjobs",
+        jobs=LSF_JOBS,
+        told=[
+            (WAITS, "LSF job 3864 waits: New job is waiting for scheduling;", None),
+            (RUNS, "", None),
+            (ENDED, "LSF job 3866 ended before the run did", None),
+            (ENDED, "LSF ended job 3867 at its time limit", Mishap.TIME_LIMIT),
+            (ENDED, "LSF job 3868 was cancelled, and not by hpltune", None),
+            (ENDED, "LSF job 3869 failed", None),
+            (JobPhase.PAUSED, "", None),
+            (JobPhase.PAUSED, "", None),
+        ],
+        lists="lshosts",
+        nodes=LSF_HOSTS,
+        known=[("c485", 8, 15, True), ("amc-uriel.c", 12, 63, True)],
+        submits="bsub",
+        asked={"queue": "normal", "further": ("-U", "reserved")},
+        answer="Job <3864> is submitted to queue <normal>.\n",
+        number="3864",
+        words="-n 96 -R span[ptile=48] -W 11 -o LOG -cwd FOLDER -q normal -x -U reserved /bin/sh",
+        refuses="nix: No such queue. Job not submitted.",
+        forgets="Job <9> is not found",
+        silent="LSF is down. Please wait ...",
+    ),
+    Spoken(
+        Flux(nodes=2, memory_gib=64.0),
+        asks="flux",
+        jobs=FLUX_JOBS,
+        told=[
+            (WAITS, "Flux job ƒ3ETxsR9H waits: `flux jobs -a` tells more", None),
+            (RUNS, "", None),
+            (ENDED, "Flux job ƒ3ghmgCpw ended before the run did", None),
+            (ENDED, "Flux ended job ƒ3dSybfQ3 at its time limit", Mishap.TIME_LIMIT),
+            (ENDED, "Flux job ƒ3dSybfQ4 was cancelled, and not by hpltune", None),
+            (ENDED, "Flux job ƒ3dSybfQ5 failed", None),
+        ],
+        lists="flux",
+        nodes=FLUX_NODES,
+        known=[*((f"node{at}", 32, 64, at < 5) for at in range(1, 6)), ("n_6", 32, 64, False)],
+        submits="flux",
+        asked={"exclusive": False},
+        answer="ƒ3ETxsR9H\n",
+        number="ƒ3ETxsR9H",
+        words="--nodes=2 --nslots=2 --cores-per-slot=48 --time-limit=11m --output=LOG --cwd=FOLDER",
+        refuses="flux-batch: ERROR: [Errno 22] unsatisfiable request",
+        forgets="flux-jobs: ERROR: JobID ƒ9 unknown",
+        silent="flux-batch: ERROR: Unable to connect to Flux: broker socket /run/flux/local was not found",
+    ),
+)
+
+
+@pytest.fixture(params=SYSTEMS, ids=lambda spoken: spoken.batch.name)
+def system(request: pytest.FixtureRequest) -> Spoken:
+    found: Spoken = request.param
+    return found
+
+
 @pytest.fixture
-def bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: A001 - what it is
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder before all others on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -172,189 +292,68 @@ def prints(folder: Path, name: str, text: str, code: int = 0, errors: str = "") 
     return noted
 
 
-@pytest.mark.parametrize(
-    ("batch", "asks", "text", "expected"),
-    [
-        (
-            Pbs(nodes=2),
-            "qstat",
-            PBS_JOBS,
-            [
-                (WAITS, "PBS job 42634.head waits: Not Running: Not enough free nodes avail able", None),
-                (RUNS, "", None),
-                (ENDED, "PBS job 42636.head ended before the run did", None),
-                (ENDED, "PBS job 42637.head was cancelled, and not by hpltune", None),
-                (ENDED, "PBS ended job 42638.head at its time limit", Mishap.TIME_LIMIT),
-                (ENDED, "PBS job 42639.head failed", None),
-                (ENDED, "PBS ended job 42640.head for using more memory than it may", Mishap.KILLED),
-                (ENDED, "PBS lost job 42641.head: `qstat -x -f 42641.head` may tell more", Mishap.DAEMON_LOST),
-            ],
-        ),
-        (
-            Lsf(nodes=2),
-            "bjobs",
-            LSF_JOBS,
-            [
-                (WAITS, "LSF job 3864 waits: New job is waiting for scheduling;", None),
-                (RUNS, "", None),
-                (ENDED, "LSF job 3866 ended before the run did", None),
-                (ENDED, "LSF ended job 3867 at its time limit", Mishap.TIME_LIMIT),
-                (ENDED, "LSF job 3868 was cancelled, and not by hpltune", None),
-                (ENDED, "LSF job 3869 failed", None),
-                (JobPhase.PAUSED, "", None),
-                (JobPhase.PAUSED, "", None),
-            ],
-        ),
-        (
-            Flux(nodes=2, memory_gib=64.0),
-            "flux",
-            FLUX_JOBS,
-            [
-                (WAITS, "Flux job ƒ3ETxsR9H waits: `flux jobs -a` tells more", None),
-                (RUNS, "", None),
-                (ENDED, "Flux job ƒ3ghmgCpw ended before the run did", None),
-                (ENDED, "Flux ended job ƒ3dSybfQ3 at its time limit", Mishap.TIME_LIMIT),
-                (ENDED, "Flux job ƒ3dSybfQ4 was cancelled, and not by hpltune", None),
-                (ENDED, "Flux job ƒ3dSybfQ5 failed", None),
-            ],
-        ),
-    ],
-    ids=["PBS", "LSF", "Flux"],
-)
-def test_what_a_system_prints_of_jobs_is_told(
-    bin: Path,  # noqa: A002
-    batch: PlainBatch,
-    asks: str,
-    text: str,
-    expected: list[Told],
-) -> None:
-    prints(bin, asks, text)
-    numbers = [line.removeprefix("Job Id: ").partition("|")[0] for line in text.splitlines() if line[0:1].strip()]
-    found = batch.status(numbers)
-    assert [(job.phase, job.told(), job.event) for job in found.values()] == expected
+def test_what_a_system_prints_of_jobs_is_told(programs: Path, system: Spoken) -> None:
+    prints(programs, system.asks, system.jobs)
+    lines = [line for line in system.jobs.splitlines() if line[0:1].strip()]
+    found = system.batch.status([line.removeprefix("Job Id: ").partition("|")[0] for line in lines])
+    assert [(job.phase, job.told(), job.event) for job in found.values()] == system.told
     limits = [job for job in found.values() if job.event is Mishap.TIME_LIMIT]
     assert [job.state for job in limits] == [JobState.TIMEOUT]
 
 
-@pytest.mark.parametrize(
-    ("batch", "asks", "text", "expected"),
-    [
-        (
-            Pbs(nodes=1),
-            "pbsnodes",
-            PBS_NODES,
-            [("node01", 24, 252, True), ("node03", 20, 125, False), ("gpu_01[0]", 24, 125, True)],
-        ),
-        (Lsf(nodes=1), "lshosts", LSF_HOSTS, [("c485", 8, 15, True), ("amc-uriel.c", 12, 63, True)]),
-        (
-            Flux(nodes=1, memory_gib=64.0),
-            "flux",
-            FLUX_NODES,
-            [*((f"node{at}", 32, 64, at < 5) for at in range(1, 6)), ("n_6", 32, 64, False)],
-        ),
-    ],
-    ids=["PBS", "LSF", "Flux"],
-)
-def test_what_a_system_prints_of_its_nodes_is_known(
-    bin: Path,  # noqa: A002
-    batch: PlainBatch,
-    asks: str,
-    text: str,
-    expected: list[tuple[str, int, int, bool]],
-) -> None:
-    prints(bin, asks, text)
-    facts = batch.facts()
-    assert [(node.name, node.cores, node.memory_mib // 1024, node.usable) for node in facts.nodes] == expected
-    assert batch.without(["node01"]) == batch, "it cannot be asked to leave nodes out"
+def test_what_a_system_prints_of_its_nodes_is_known(programs: Path, system: Spoken) -> None:
+    prints(programs, system.lists, system.nodes)
+    facts = system.batch.facts()
+    assert [(node.name, node.cores, node.memory_mib // 1024, node.usable) for node in facts.nodes] == system.known
+    assert system.batch.without(["node01"]) == system.batch, "it cannot be asked to leave nodes out"
 
 
-@pytest.mark.parametrize(
-    ("batch", "submits", "answer", "number", "words"),
-    [
-        (
-            Pbs(nodes=2, queue="regular", account="hpc"),
-            "qsub",
-            "42634.head\n",
-            "42634.head",
-            "select=2:ncpus=48:mpiprocs=48 -l walltime=601 -q regular -A hpc -l place=scatter:excl -- /bin/sh",
-        ),
-        (
-            Lsf(nodes=2, queue="normal", further=("-U", "reserved")),
-            "bsub",
-            "Job <3864> is submitted to queue <normal>.\n",
-            "3864",
-            "-n 96 -R span[ptile=48] -W 11 -o LOG -cwd FOLDER -q normal -x -U reserved /bin/sh",
-        ),
-        (
-            Flux(nodes=2, memory_gib=64.0, exclusive=False),
-            "flux",
-            "ƒ3ETxsR9H\n",
-            "ƒ3ETxsR9H",
-            "--nodes=2 --nslots=2 --cores-per-slot=48 --time-limit=11m --output=LOG --cwd=FOLDER",
-        ),
-    ],
-    ids=["PBS", "LSF", "Flux"],
-)
-def test_a_job_asks_for_whole_nodes_and_its_number_is_read(
-    bin: Path,  # noqa: A002
-    tmp_path: Path,
-    batch: PlainBatch,
-    submits: str,
-    answer: str,
-    number: str,
-    words: str,
+def test_a_job_asks_for_whole_nodes_and_its_number_is_read(programs: Path, tmp_path: Path, system: Spoken) -> None:
+    noted = prints(programs, system.submits, system.answer)
+    batch = system.batch.model_copy(update=system.asked)
+    assert batch.submit(48, 600.5, tmp_path / "log", ("/spool/worker.sh", "/spool", "12000", "0")) == system.number
+    said = " ".join(noted.read_text().splitlines())
+    said = said.replace(str(tmp_path / "log"), "LOG").replace(str(tmp_path), "FOLDER")
+    assert said.endswith(f"{system.words} /spool/worker.sh /spool 12000 0")
+
+
+def test_a_refused_job_is_one_sentence_and_no_fault_of_its_configuration(
+    programs: Path, tmp_path: Path, system: Spoken
 ) -> None:
-    noted = prints(bin, submits, answer)
-    assert batch.submit(48, 600.5, tmp_path / "log", ("/spool/worker.sh", "/spool", "12000", "0")) == number
-    said = (
-        " ".join(noted.read_text().splitlines()).replace(str(tmp_path / "log"), "LOG").replace(str(tmp_path), "FOLDER")
-    )
-    assert said.endswith(f"{words} /spool/worker.sh /spool 12000 0")
+    prints(programs, system.submits, "", 1, f"{system.refuses}\n")
+    with pytest.raises(InvalidJobError) as refused:
+        system.batch.submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
+    assert str(refused.value) == f"{system.batch.words.title} refuses the job: {system.refuses}"
+    assert refused.value.event is Mishap.NO_NODES
+
+
+def test_a_job_that_a_system_has_forgotten_is_not_told_of_and_a_silent_system_is_an_error(
+    programs: Path, system: Spoken
+) -> None:
+    prints(programs, system.asks, "", 1, system.forgets)
+    assert system.batch.status(["9"]) == {}
+    prints(programs, system.asks, "", 1, "cannot connect to the server (errno=111)")
+    with pytest.raises(SubmitError, match="does not answer: cannot connect to the server") as silent:
+        system.batch.status(["9"])
+    assert silent.value.transient
+
+
+OF_GRID_ENGINE = 'Unable to run job: unable to send message to qmaster using port 6444 on host "head": got send error.'
 
 
 @pytest.mark.parametrize(
     ("batch", "submits", "errors"),
     [
-        (Pbs(nodes=2, queue="nix"), "qsub", "qsub: Unknown queue"),
-        (Lsf(nodes=2, queue="nix"), "bsub", "nix: No such queue. Job not submitted."),
-        (Flux(nodes=900, memory_gib=1.0), "flux", "flux-batch: ERROR: [Errno 22] unsatisfiable request"),
+        *((each.batch, each.submits, each.silent) for each in SYSTEMS),
+        (GridEngine(nodes=2, parallel_environment="mpi"), "qsub", OF_GRID_ENGINE),
     ],
-    ids=["PBS", "LSF", "Flux"],
 )
-def test_a_refused_job_is_one_sentence_and_no_fault_of_its_configuration(
-    bin: Path,  # noqa: A002
-    tmp_path: Path,
-    batch: PlainBatch,
-    submits: str,
-    errors: str,
+def test_a_silent_system_refuses_no_job(
+    programs: Path, tmp_path: Path, batch: PlainBatch, submits: str, errors: str
 ) -> None:
-    prints(bin, submits, "", 1, f"{errors}\n")
-    with pytest.raises(InvalidJobError) as refused:
+    prints(programs, submits, "", 1, f"{errors}\n")
+    with pytest.raises(SubmitError, match=f"{batch.words.title} does not answer: ") as silent:
         batch.submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
-    assert str(refused.value) == f"{batch.words.title} refuses the job: {errors}"
-    assert refused.value.event is Mishap.NO_NODES
-
-
-@pytest.mark.parametrize(
-    ("batch", "asks", "errors"),
-    [
-        (Pbs(nodes=1), "qstat", "qstat: Unknown Job Id 9.head"),
-        (Lsf(nodes=1), "bjobs", "Job <9> is not found"),
-        (Flux(nodes=1, memory_gib=1.0), "flux", "flux-jobs: ERROR: JobID ƒ9 unknown"),
-    ],
-    ids=["PBS", "LSF", "Flux"],
-)
-def test_a_job_that_a_system_has_forgotten_is_not_told_of_and_a_silent_system_is_an_error(
-    bin: Path,  # noqa: A002
-    batch: PlainBatch,
-    asks: str,
-    errors: str,
-) -> None:
-    prints(bin, asks, "", 1, errors)
-    assert batch.status(["9"]) == {}
-    prints(bin, asks, "", 1, "cannot connect to the server (errno=111)")
-    with pytest.raises(SubmitError, match="does not answer: cannot connect to the server") as silent:
-        batch.status(["9"])
     assert silent.value.transient
 
 
@@ -434,8 +433,8 @@ def test_a_launcher_in_a_job_gets_the_nodes_of_the_job_each_once_and_in_order(tm
     assert os.access(agent, os.X_OK)
 
 
-def test_an_agent_reads_the_arguments_of_ssh(bin: Path, tmp_path: Path) -> None:  # noqa: A002
-    noted = prints(bin, "pbs_tmrsh", "done\n")
+def test_an_agent_reads_the_arguments_of_ssh(programs: Path, tmp_path: Path) -> None:
+    noted = prints(programs, "pbs_tmrsh", "done\n")
     started(tmp_path, 1, "n7\n")
     agent = str(tmp_path / "spool/pbs-agent")
     assert (
@@ -451,67 +450,36 @@ def test_a_job_with_other_nodes_than_were_asked_for_says_so(tmp_path: Path) -> N
     assert befell(1, done.stderr) is Mishap.NO_NODES
 
 
-def test_memory_of_a_node_is_asked_of_pbs_where_the_file_tells_it(bin: Path, tmp_path: Path) -> None:  # noqa: A002
-    noted = prints(bin, "qsub", "42634.head\n")
+def test_memory_of_a_node_is_asked_of_pbs_where_the_file_tells_it(programs: Path, tmp_path: Path) -> None:
+    noted = prints(programs, "qsub", "42634.head\n")
     Pbs(nodes=2, memory_gib=62.5).submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
     assert "select=2:ncpus=48:mpiprocs=48:mem=64000mb" in noted.read_text().splitlines()
 
 
-def test_a_job_of_pbs_that_ended_is_known_where_the_server_keeps_a_history(bin: Path) -> None:  # noqa: A002
+def test_a_job_of_pbs_that_ended_is_known_where_the_server_keeps_a_history(programs: Path) -> None:
     program(
-        bin / "qstat",
-        f"#!/bin/sh\nif [ $1 = -x ]; then cat {bin}/past; else echo 'qstat: 42639.head Job has finished, use -x or -H "
-        "to obtain historical job information' >&2; exit 35; fi\n",
+        programs / "qstat",
+        f"#!/bin/sh\nif [ $1 = -x ]; then cat {programs}/past; else echo 'qstat: 42639.head Job has finished, use -x "
+        "or -H to obtain historical job information' >&2; exit 35; fi\n",
     )
-    (bin / "past").write_text("Job Id: 42639.head\n    job_state = F\n    Exit_status = 1\n")
+    (programs / "past").write_text("Job Id: 42639.head\n    job_state = F\n    Exit_status = 1\n")
     assert Pbs(nodes=1).status(["42639.head"])["42639.head"].told() == "PBS job 42639.head failed"
-    (bin / "past").write_text("PBS is not configured to maintain job history\n")
+    (programs / "past").write_text("PBS is not configured to maintain job history\n")
     assert Pbs(nodes=1).status(["42639.head"]) == {}
 
 
-@pytest.mark.parametrize(
-    ("batch", "submits", "errors"),
-    [
-        (Pbs(nodes=2), "qsub", "Connection refused\nqsub: cannot connect to server head (errno=15010)"),
-        (Lsf(nodes=2), "bsub", "LSF is down. Please wait ..."),
-        (
-            Flux(nodes=2, memory_gib=1.0),
-            "flux",
-            "flux-batch: ERROR: Unable to connect to Flux: broker socket /run/flux/local was not found",
-        ),
-        (
-            GridEngine(nodes=2, parallel_environment="mpi"),
-            "qsub",
-            'Unable to run job: unable to send message to qmaster using port 6444 on host "head": got send error.',
-        ),
-    ],
-    ids=["PBS", "LSF", "Flux", "Grid Engine"],
-)
-def test_a_silent_system_refuses_no_job(
-    bin: Path,  # noqa: A002
-    tmp_path: Path,
-    batch: PlainBatch,
-    submits: str,
-    errors: str,
-) -> None:
-    prints(bin, submits, "", 1, f"{errors}\n")
-    with pytest.raises(SubmitError, match=f"{batch.words.title} does not answer: ") as silent:
-        batch.submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
-    assert silent.value.transient
-
-
-def test_nodes_that_a_system_cannot_list_are_no_nodes_but_an_error(bin: Path) -> None:  # noqa: A002
-    prints(bin, "pbsnodes", "", 1, "pbsnodes: Server has no node list")
+def test_nodes_that_a_system_cannot_list_are_no_nodes_but_an_error(programs: Path) -> None:
+    prints(programs, "pbsnodes", "", 1, "pbsnodes: Server has no node list")
     with pytest.raises(SubmitError, match="PBS does not answer: pbsnodes: Server has no node list"):
         Pbs(nodes=1).facts()
 
 
 def test_a_variable_whose_name_says_that_it_is_secret_is_not_told_to_a_system(
-    bin: Path,  # noqa: A002
+    programs: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    program(bin / "qsub", f"#!/bin/sh\nenv >{tmp_path / 'environment'}\necho 1.head\n")
+    program(programs / "qsub", f"#!/bin/sh\nenv >{tmp_path / 'environment'}\necho 1.head\n")
     monkeypatch.setenv("MY_API_TOKEN", "1")
     monkeypatch.setenv("MY_OTHER", "1")
     Pbs(nodes=1).submit(1, 60.0, tmp_path / "log", ("/spool/worker.sh",))
@@ -531,12 +499,12 @@ def test_each_host_of_a_job_of_lsf_is_named_before_its_slots() -> None:
     assert listed.stdout == "h1\nh2\n"
 
 
-def test_of_what_grid_engine_kept_of_a_job_the_last_record_is_the_jobs_own(bin: Path) -> None:  # noqa: A002
+def test_of_what_grid_engine_kept_of_a_job_the_last_record_is_the_jobs_own(programs: Path) -> None:
     record = "{0}\nhostname     {1}\njobnumber    7\nslots        2\nfailed       {2}\nexit_status  {3}\n"
-    prints(bin, "qstat", "")
+    prints(programs, "qstat", "")
     line = "=" * 62
     prints(
-        bin,
+        programs,
         "qacct",
         record.format(line, "n2", "100 : assumedly after job", 129) + record.format(line, "n1", "0    ", "5   "),
     )

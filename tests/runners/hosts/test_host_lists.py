@@ -73,23 +73,21 @@ def test_a_variable_may_have_the_hosts_themselves(
     assert load_real_cluster(cluster_file(tmp_path, value)).hosts == hosts
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 300), st.integers(0, 40), st.integers(1, 50), st.integers(1, 5)),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_a_range_names_its_hosts_in_the_order_in_which_it_is_written(
-    spans: list[tuple[int, int, int, int]],
-) -> None:
+SPANS = st.tuples(st.integers(0, 300), st.integers(0, 40), st.integers(1, 50), st.integers(1, 5))
+
+
+@given(st.lists(SPANS, min_size=1, max_size=4))
+def test_a_range_names_its_hosts_in_the_order_in_which_it_is_written(spans: list[tuple[int, int, int, int]]) -> None:
     texts = [f"{first:0{digits}d}-{first + more:0{digits}d}/{step}" for first, more, step, digits in spans]
     hosts = [
         f"n{number:0{digits}d}x"
         for first, more, step, digits in spans
         for number in range(first, first + more + 1, step)
     ]
-    assert expanded(f"n[{','.join(texts)}]x") == tuple(hosts)
+    written = f"n[{','.join(texts)}]x"
+    assert expanded(written) == tuple(hosts)
+    assert listed_hosts(written, Path("/")) == tuple(dict.fromkeys(hosts))
+    assert expanded(f"{written}[1-2]") == tuple(f"{host}{number}" for host in hosts for number in (1, 2))
     with pytest.raises(ValueError, match="a range of hosts has numbers in brackets"):
         expanded(f"n[{','.join(texts)},/2]x")
 
@@ -168,40 +166,6 @@ def test_a_variable_among_hosts_stands_alone(tmp_path: Path) -> None:
     file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\nhosts_from = "env:NODES"\n')
     with pytest.raises(ClusterFileError, match="hosts_from is not known here"):
         load_real_cluster(file)
-
-
-LETTERS = st.from_regex(r"\A[a-z][a-z0-9-]{0,5}[a-z]\Z")
-SPANS = st.tuples(st.integers(0, 300), st.integers(0, 12), st.integers(1, 4))
-BRACKETS = st.lists(SPANS, min_size=1, max_size=3)
-
-
-@given(LETTERS, BRACKETS, st.none() | st.tuples(LETTERS, BRACKETS), st.sampled_from(["", ".rack1", "-ib"]))
-def test_a_range_names_what_was_written_as_one(
-    head: str,
-    spans: list[tuple[int, int, int]],
-    more: tuple[str, list[tuple[int, int, int]]] | None,
-    tail: str,
-) -> None:
-    text = f"{head}{in_brackets(spans)}"
-    names = [f"{head}{number}" for number in numbers(spans)]
-    if more:
-        middle, further = more
-        text += f"{middle}{in_brackets(further)}"
-        names = [f"{name}{middle}{number}" for name in names for number in numbers(further)]
-    assert expanded(f"{text}{tail}") == tuple(f"{name}{tail}" for name in names)
-    assert listed_hosts(f"{text}{tail}", Path("/")) == tuple(dict.fromkeys(f"{name}{tail}" for name in names))
-
-
-def in_brackets(spans: list[tuple[int, int, int]]) -> str:
-    """Spans as Slurm writes them, each from a first number with leading zeros."""
-    parts = [
-        f"{first:0{width}d}-{first + more:0{width}d}" if more else f"{first:0{width}d}" for first, more, width in spans
-    ]
-    return f"[{','.join(parts)}]"
-
-
-def numbers(spans: list[tuple[int, int, int]]) -> list[str]:
-    return [f"{number:0{width}d}" for first, more, width in spans for number in range(first, first + more + 1)]
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\A[a-z0-9\[\],:. -]{0,30}\Z"))

@@ -21,11 +21,6 @@ from runners.hosts.transport import Local, Ssh, ask, say, say_all
 SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish") if shutil.which(name)]
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 def from_h1(lab: HostsLab, *extra: str) -> Ssh:
     """Ssh as it is seen from the first host."""
     return Ssh((*lab.enter("h1"), *lab.ssh, *extra))

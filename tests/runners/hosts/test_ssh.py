@@ -32,11 +32,6 @@ OPEN_MPI = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or ""
 HYDRA = shutil.which("mpiexec.hydra")
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 def on_h1(lab: HostsLab, folder: Path, program: str) -> Path:
     """A program of this machine that runs on the first host, as if the coordinator were there."""
     return executable(folder / "on-h1", f'exec {" ".join(lab.enter("h1"))} {program} "$@"')

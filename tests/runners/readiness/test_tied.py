@@ -31,11 +31,6 @@ def run_tied(
     return said
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 def runs(lab: HostsLab, word: str) -> bool:
     """Whether a program runs on h2."""
     return any(word in line for line in lab.processes("h2"))

@@ -19,11 +19,6 @@ Control = Callable[[Journal], SettingsControl]
 
 
 @pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
-@pytest.fixture
 def said() -> list[str]:
     """What a control says."""
     return []

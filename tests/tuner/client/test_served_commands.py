@@ -44,13 +44,13 @@ def answers(home: Path) -> Iterator[str]:
 @pytest.fixture
 def there(hpltune: Run, url: str) -> Run:
     """Runs the program as a user would who asks the service."""
-    return partial(hpltune, "--server", url)
+    return Run(partial(hpltune, "--server", url))
 
 
 @pytest.fixture
 def asked(hpltune: Run, answers: str) -> Run:
     """Runs the program as a user would who asks the service that starts no campaigns."""
-    return partial(hpltune, "--server", answers)
+    return Run(partial(hpltune, "--server", answers))
 
 
 def begun(url: str, *arguments: str) -> "subprocess.Popen[str]":

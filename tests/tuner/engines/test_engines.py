@@ -30,47 +30,27 @@ from tuner.engines.registry import ENGINES, check_engine, descriptions, make_eng
 from tuner.errors import TunerError
 
 
-class TestGrid(EngineContract):
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        def make(space: SearchSpace, seed: int) -> Engine:
-            return make_engine("grid", space, seed, EngineContext(points=200 if len(space) > 1_000 else None))
+def named(name: str, points: int | None = None) -> MakeEngine:
+    """Makes engines of a name; of a grid with so many points, as a whole one of a large space takes long."""
 
-        return make
+    def make(space: SearchSpace, seed: int) -> Engine:
+        return make_engine(name, space, seed, EngineContext(points=points or (200 if len(space) > 1_000 else None)))
+
+    return make
 
 
-class TestCoarseGrid(EngineContract):
+class TestOfAllPoints(EngineContract):
+    @pytest.fixture(params=["grid", "random", "bayes", "OptunaTpe"])
+    def make_engine(self, request: pytest.FixtureRequest) -> MakeEngine:
+        return OptunaTpe if request.param == "OptunaTpe" else named(request.param)
+
+
+class TestOfAPart(EngineContract):
     asks_every_point = False
 
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("grid", space, seed, EngineContext(points=30))
-
-
-class TestOneAtATime(EngineContract):
-    asks_every_point = False
-
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("one-at-a-time", space, seed)
-
-
-class TestRandom(EngineContract):
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("random", space, seed)
-
-
-class TestBayes(EngineContract):
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("bayes", space, seed)
-
-
-class TestOptunaTpe(EngineContract):
-    @pytest.fixture
-    def make_engine(self) -> MakeEngine:
-        return OptunaTpe
+    @pytest.fixture(params=[("grid", 30), ("one-at-a-time", None)], ids=["coarse grid", "one at a time"])
+    def make_engine(self, request: pytest.FixtureRequest) -> MakeEngine:
+        return named(*request.param)
 
 
 # grid

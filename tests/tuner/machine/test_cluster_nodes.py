@@ -14,6 +14,8 @@ from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from results.report.text_forms import to_markdown
+from runners.batch.base import BatchFacts, BatchNode, BatchQueue
+from runners.batch.dialect import Pbs
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
@@ -22,6 +24,7 @@ from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
 from tuner.machine import cluster_nodes
+from tuner.machine.batch_nodes import allocation_faults
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
 from tuner.machine.interfaces import Interfaces, interfaces_between, through_batch_system, ucx_devices
 from tuner.machine.inventory import Inventory, Nodes
@@ -442,3 +445,35 @@ def test_cores_that_are_left_out_are_named_with_their_nodes(tmp_path: Path) -> N
 def test_a_memory_of_thousands_of_digits_makes_an_answer_unreadable() -> None:
     with pytest.raises(ValueError, match="range"):
         parse_says("n1", f"memory_kib\t{'9' * 4000}\n")
+
+
+PBS = Pbs(nodes=2, queue="regular")
+DIFFERENT = (
+    "nodes of PBS have 8 to 48 cores, and PBS does not tell which of them a job gets: write how many those have as "
+    "cores under [node] of the cluster file"
+)
+
+
+def facts(*cores: int, limit_s: float | None = None) -> BatchFacts:
+    queue = BatchQueue("regular", default=False, up=True, limit_s=limit_s, nodes=len(cores), nodes_per_job=None)
+    return BatchFacts((queue,), (queue,), tuple(BatchNode(f"n{at}", own, 1024, "up") for at, own in enumerate(cores)))
+
+
+@pytest.mark.parametrize(
+    ("told", "cores", "sentences"),
+    [
+        (facts(48, 48), None, []),
+        (
+            facts(8, 48, 48),
+            None,
+            [DIFFERENT],
+        ),
+        (facts(8, 48, 48), 48, []),
+        (facts(8, 48, 48, limit_s=3600.0), None, []),
+    ],
+    ids=["alike", "different", "cores are told", "a queue whose nodes are known"],
+)
+def test_cores_are_told_where_nodes_differ_and_nobody_knows_which_a_job_gets(
+    told: BatchFacts, cores: int | None, sentences: list[str]
+) -> None:
+    assert list(allocation_faults(PBS, told, cores)) == sentences

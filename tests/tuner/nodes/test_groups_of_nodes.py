@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from as_user import HPLTUNE, Run, program
 from net_lab import HostsLab
-from on_head import OnHead, on_head
+from on_head import OnHead
 from waiting import PATIENCE_S, until
 
 GROUPS = ("nodes", "check", "--benchmark", "groups", "--blas", "openblas", "--groups")
@@ -40,11 +40,6 @@ def cluster(lab: HostsLab, home: Path) -> Path:
     return file
 
 
-@pytest.fixture
-def head(lab: HostsLab, home: Path) -> OnHead:
-    return on_head(lab, home)
-
-
 def left_behind(lab: HostsLab, home: Path) -> list[str]:
     """What still runs on a host or lies in the folder of runs."""
     running = [line for host in lab.names for line in lab.processes(host) if "xhpl" in line or "mpirun" in line]
@@ -55,7 +50,6 @@ def found(told: dict[str, Any], what: str) -> list[dict[str, Any]]:
     return [finding for finding in told["findings"] if finding["what"] == what]
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_four_nodes_run_hpl_in_groups_of_two_and_the_runs_are_kept(
     head: OnHead, lab: HostsLab, cluster: Path, home: Path
@@ -78,7 +72,6 @@ def test_four_nodes_run_hpl_in_groups_of_two_and_the_runs_are_kept(
     assert left_behind(lab, home) == []
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
     head: OnHead, lab: HostsLab, cluster: Path, home: Path
@@ -99,7 +92,6 @@ def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
 
 
 @pytest.mark.process
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, cluster: Path, home: Path) -> None:
     cluster.write_text("check_s = 3\n" + cluster.read_text().replace("0.03", "0.2"))
@@ -120,7 +112,6 @@ def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, c
 
 
 @pytest.mark.process
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_ctrl_c_leaves_nothing_behind(lab: HostsLab, cluster: Path, home: Path) -> None:
     cluster.write_text(cluster.read_text().replace("0.03", "0.2"))

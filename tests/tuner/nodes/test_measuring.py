@@ -33,11 +33,6 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> MeasuringPlan:
     search = SearchPaths(None, tmp_path_factory.mktemp("cache"))

@@ -67,15 +67,14 @@ def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: R
             (10000, NB, "1x2", 21.0 if NB == 128 else 20.0, json.dumps(measured) if measured else "")
             for NB, measured in told.items()
         )
-    done = hpltune("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "4", "--study", "own")
-    assert done.returncode == 0, done.stderr
+    hpltune.well("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "4", "--study", "own")
     found = {
         row["NB"]: row["conditions"] for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())
     }
     assert found == {"64": "undisturbed", "96": "disturbed", "128": "not known", "160": "not known"}
-    assert {
-        trial["params"]["NB"]: trial["conditions"] for trial in json.loads(hpltune("show", "own", "--json").stdout)
-    } == {int(NB): conditions for NB, conditions in found.items()}
+    assert {trial["params"]["NB"]: trial["conditions"] for trial in hpltune.told("show", "own")} == {
+        int(NB): conditions for NB, conditions in found.items()
+    }
 
 
 def test_a_row_is_played_once_however_often_its_configuration_is_asked_for(hpltune: Run, home: Path) -> None:
@@ -85,8 +84,7 @@ def test_a_row_is_played_once_however_often_its_configuration_is_asked_for(hpltu
         for NB, gflops in ((64, 20.1), (96, 20.2), (128, 20.3), (160, 19.0)):
             rows.writerow((10000, NB, "1x2", gflops, json.dumps(QUIET)))
             rows.writerows((10000, NB, "1x2", gflops / 2, json.dumps(DISTURBED)) for _ in range(2))
-    done = hpltune("tune", "--replay", "own.csv", "--trials", "30", "--repeats", "4", "--study", "own", "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", "own.csv", "--trials", "30", "--repeats", "4", "--study", "own", "--json")
     assert [len(entry["gflops"]) for entry in json.loads(done.stdout)["ranking"]] == [1, 1, 1, 1]
     played = [(row["NB"], row["gflops"]) for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())]
     assert max(played.count(one) for one in played if float(one[1]) > 15) == 1
@@ -94,8 +92,7 @@ def test_a_row_is_played_once_however_often_its_configuration_is_asked_for(hpltu
 
 def test_the_replayed_runs_of_a_simulator_are_no_machine_s(hpltune: Run, home: Path) -> None:
     (home / "own.csv").write_text("N,NB,grid,gflops,rates\n10000,64,1x2,20.0,simulated\n10000,96,1x2,21.0,simulated\n")
-    done = hpltune("tune", "--replay", "own.csv", "--trials", "2", "--study", "own")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", "own.csv", "--trials", "2", "--study", "own")
     assert "That is no Rmax: no machine ran it." in " ".join(done.stdout.split())
 
 
@@ -105,8 +102,7 @@ def test_a_replayed_run_of_several_nodes_is_judged_by_the_threads_of_each_node(h
         rows = csv.writer(file)
         rows.writerow(("N", "NB", "grid", "gflops", "measurements", "hosts"))
         rows.writerows((10000, NB, "2x2", 20.0, json.dumps(waited), hosts) for NB, hosts in ((64, "a,b"), (96, "a")))
-    done = hpltune("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "2", "--study", "own")
-    assert done.returncode == 0, done.stderr
+    hpltune.well("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "2", "--study", "own")
     told = {row["NB"]: row for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())}
     assert {NB: (row["hosts"], row["conditions"]) for NB, row in told.items()} == {
         "64": ("a,b", "disturbed"),
@@ -116,8 +112,7 @@ def test_a_replayed_run_of_several_nodes_is_judged_by_the_threads_of_each_node(h
 
 @pytest.mark.usefixtures("no_programs")
 def test_a_study_needs_nothing_of_this_machine_and_finds_the_best_of_the_table(hpltune: Run, table: str) -> None:
-    done = hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--json")
     found = json.loads(done.stdout)
     assert found["rates"] == "replayed"
     assert {name: found["ranking"][0]["params"][name] for name in BEST} == BEST
@@ -130,8 +125,7 @@ def test_a_study_needs_nothing_of_this_machine_and_finds_the_best_of_the_table(h
 
 
 def test_a_budget_is_time_of_the_table(hpltune: Run, table: str, home: Path) -> None:
-    done = hpltune("tune", "--replay", table, "--budget", "5m", "--confirm", "1", "--engine", "random")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", table, "--budget", "5m", "--confirm", "1", "--engine", "random")
     assert "of the table this search would have taken" in done.stdout
     with Store.open(home / "data/hpltune.db") as store:
         costs_s = [record.cost_s or 0.0 for record in store.records("table-1")]
@@ -164,7 +158,7 @@ def test_a_budget_keeps_time_only_for_repeats_that_the_table_has(
 ) -> None:
     (home / "mine.csv").write_text(MINE)
     done = hpltune("tune", "--replay", "mine.csv", "--budget", budget, "--study", "mine")
-    kinds = [trial["kind"] for trial in json.loads(hpltune("show", "mine", "--json").stdout)]
+    kinds = [trial["kind"] for trial in hpltune.told("show", "mine")]
     assert kinds == ["search"] * searched + ["confirmation"], done.stdout
     assert "Confirmation: the best again, interleaved (" in done.stdout
 
@@ -202,9 +196,8 @@ def test_few_configurations_that_differ_in_everything_explain_nothing(hpltune: R
 
 def test_a_stopped_study_goes_on_with_its_table_and_not_with_another(hpltune: Run, table: str, home: Path) -> None:
     hpltune("tune", "--replay", table, "--trials", "2", "--engine", "grid", "--study", "mine")
-    done = hpltune("tune", "--resume", "--study", "mine", "--trials", "6")
-    assert done.returncode == 0, done.stderr
-    searched = [trial for trial in json.loads(hpltune("show", "mine", "--json").stdout) if trial["kind"] == "search"]
+    done = hpltune.well("tune", "--resume", "--study", "mine", "--trials", "6")
+    searched = [trial for trial in hpltune.told("show", "mine") if trial["kind"] == "search"]
     assert len({trial["key"] for trial in searched}) == 6
     (home / table).write_text((home / table).read_text() + "10000,32,1x2,30,60\n")
     done = hpltune("tune", "--resume", "--study", "mine", "--trials", "7")
@@ -284,8 +277,7 @@ def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, hom
 def test_what_was_exported_can_be_replayed(hpltune: Run, table: str, home: Path) -> None:
     hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--study", "mine")
     (home / "again.csv").write_text(hpltune("export", "csv", "mine").stdout)
-    done = hpltune("tune", "--replay", "again.csv", "--trials", "6", "--engine", "grid", "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", "again.csv", "--trials", "6", "--engine", "grid", "--json")
     best = json.loads(done.stdout)["ranking"][0]["params"]
     assert {name: best[name] for name in BEST} == BEST
 
@@ -326,8 +318,7 @@ def test_a_machine_slower_than_its_probes_promise_is_told_and_the_caution_stays_
         blas: {kernel: 2 * rate for kernel, rate in kernels.items()} for blas, kernels in landscape["probes"].items()
     }
     (home / "slow.json").write_text(json.dumps(landscape))
-    done = hpltune("tune", "--replay", "slow.json", "--trials", "4", "--confirm", "0")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", "--replay", "slow.json", "--trials", "4", "--confirm", "0")
     told = "this machine is 2.2 times slower than its probes promise (1 of 38 recorded machines was so far off): check "
     assert f"Caution: {told}" in " ".join(done.stdout.split())
     (kept,) = json.loads(hpltune("best", "--json").stdout)["cautions"]

@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--blas", "openblas", "--nb", "64", "--binding", "none", "--weak", "--repeats", "1", "--study", "mine")
 
 
-@pytest.fixture
-def lab(slurm: SlurmLab) -> SlurmLab:
-    return slurm
-
-
 NAMED = """\
 #!/bin/sh
 all="$*"
@@ -38,13 +33,12 @@ exec {srun} $options unshare --uts sh -c 'hostname "$0"; exec "$@"' "$node" "$@"
 
 
 @pytest.fixture
-def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+def cluster(home: Path, slurm: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
     (home / "bin").mkdir()
     program(home / "bin/srun", NAMED.format(srun=shutil.which("srun")))
     monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
     file = home / "cluster.toml"
-    file.write_text(lab.cluster("cores = 1\nmemory_gib = 1\n", nodes=2, exclusive=False, time_limit_s=600))
+    file.write_text(slurm.cluster("cores = 1\nmemory_gib = 1\n", nodes=2, exclusive=False, time_limit_s=600))
     return str(file)
 
 
@@ -55,24 +49,23 @@ def running_in(folder: Path) -> list[str]:
 
 
 def test_runs_on_some_of_the_nodes_in_a_chosen_order_and_gives_them_back(
-    hpltune: Run, home: Path, lab: SlurmLab, cluster: str
+    hpltune: Run, home: Path, slurm: SlurmLab, cluster: str
 ) -> None:
-    done = hpltune("scale", "--cluster", cluster, *ASKED, "--n", "500", "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("scale", "--cluster", cluster, *ASKED, "--n", "500", "--json")
     rows = [(row["order"], row["count"], len(row["gflops"])) for row in json.loads(done.stdout)["results"]]
     assert rows == [("sorted", 1, 1), ("sorted", 2, 1), ("shuffled", 1, 1), ("shuffled", 2, 1)]
     assert "holds 2 nodes: n[1-2]." in done.stderr
-    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    trials = hpltune.told("show", "mine")
     on = {trial["params"]["scale.nodes"] for trial in trials if trial["params"]["scale.order"] == "sorted"}
     assert on == {"n1", "n1,n2"}
-    until(lambda: lab.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")
+    until(lambda: slurm.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")
     assert not list((home / "data").glob("tmp*")), "what took the place of ssh is removed"
 
 
 @pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_who_is_stopped_in_a_run_gives_the_nodes_back_and_leaves_no_run(
-    lab: SlurmLab, cluster: str, home: Path, how: signal.Signals
+    slurm: SlurmLab, cluster: str, home: Path, how: signal.Signals
 ) -> None:
     asked = [str(HPLTUNE), "scale", "--cluster", cluster, *ASKED, "--n", "9000"]
     with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=home) as scale:
@@ -82,15 +75,13 @@ def test_who_is_stopped_in_a_run_gives_the_nodes_back_and_leaves_no_run(
             scale.send_signal(how)
         said, _ = scale.communicate(timeout=PATIENCE_S)
     assert scale.returncode == (130 if how is signal.SIGINT else -9), said
-    until(lambda: lab.jobs() == [])
+    until(lambda: slurm.jobs() == [])
     until(lambda: running_in(home / "data/runs") == [])
 
 
-def test_more_time_than_slurm_gives_is_refused(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
-    done = hpltune("scale", "--cluster", cluster, *ASKED, "--time", "1h")
-    assert done.returncode == 2
+def test_more_time_than_slurm_gives_is_refused(hpltune: Run, slurm: SlurmLab, cluster: str) -> None:
     assert (
         "--time 1 h 00 min: Slurm gives the nodes for 10 min: lower it, or raise time_limit_s under [slurm]"
-        in done.stderr
+        in hpltune.refused("scale", "--cluster", cluster, *ASKED, "--time", "1h")
     )
-    until(lambda: lab.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")
+    until(lambda: slurm.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")

@@ -1,6 +1,5 @@
 """Settings of the system reach the ranks of real HPL: what /proc tells of them while they run."""
 
-import json
 import os
 import threading
 from collections.abc import Iterator
@@ -95,7 +94,7 @@ def study(hpltune: Run, home: Path, text: str, *more: str) -> Seen:
 
 
 def params(hpltune: Run) -> list[dict[str, object]]:
-    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    trials = hpltune.told("show", "mine")
     return [trial["params"] for trial in trials if trial["kind"] == "search" and trial["state"] == "complete"]
 
 

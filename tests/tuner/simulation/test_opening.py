@@ -1,6 +1,5 @@
 """What is simulated before the first full run of a study on a cluster."""
 
-import json
 import re
 import tempfile
 import threading
@@ -235,13 +234,11 @@ def hpltune(hosts: HostsLab, home: Path) -> OnHead:
 def test_a_study_on_a_cluster_begins_with_what_its_virtual_copy_advises(hpltune: OnHead, home: Path) -> None:
     small = ("--space", "quick", "--blas", "openblas", "--set", "N=800", "--set", "NB=32,64", "--set", "binding=none")
     budget = ("--budget", "4m", "--confirm", "0", "--trials", "2", "--wait-for-quiet", "0")
-    done = hpltune("tune", "--cluster", str(home / "lab.toml"), *small, *budget, "--study", "opened")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("tune", "--cluster", str(home / "lab.toml"), *small, *budget, "--study", "opened")
     told = SIMULATED.search(" ".join(done.stdout.split()))
     assert told is not None, done.stdout
-    records = json.loads(hpltune("show", "opened", "--json").stdout)
+    records = hpltune.told("show", "opened")
     first, *_ = [record["params"] for record in records if record["kind"] == "search"]
     assert [str(first[name]) for name in ("NB", "grid", "DEPTH")] == [*told.groups()[2:]]
-    again = hpltune("tune", "--resume", "--study", "opened", "--trials", "3", "--budget", "5m")
-    assert again.returncode == 0, again.stdout + again.stderr
+    again = hpltune.well("tune", "--resume", "--study", "opened", "--trials", "3", "--budget", "5m")
     assert f"{told[1]} configurations, simulated when the study began, still count." in " ".join(again.stdout.split())

@@ -40,7 +40,6 @@ def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
             yield study
 
 
-@pytest.mark.real
 def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: VirtualStudy) -> None:
     best = search(study, "random", 2)
     assert best is not None

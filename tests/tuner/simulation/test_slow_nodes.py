@@ -58,16 +58,14 @@ def test_ranks_fill_the_nodes_that_are_left_in_the_order_that_was_asked() -> Non
     assert virtual_plan(point, cluster).setup.hosts(7) == [f"n{number}" for number in range(7)]
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize(("speed", "dropped"), [(0.6, 1), (0.95, 0)])
 def test_the_slow_node_is_dropped_only_where_the_others_alone_are_faster(
     hpltune: Run, home: Path, speed: float, dropped: int
 ) -> None:
     (home / "mine.toml").write_text(with_a_slow_node(speed))
-    done = hpltune("tune", "--cluster", "mine.toml", "--space", "quick", *NODES, *FEW, "--study", "slow", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(hpltune("show", "slow", "--json").stdout)
+    done = hpltune.well("tune", "--cluster", "mine.toml", "--space", "quick", *NODES, *FEW, "--study", "slow", "--json")
+    found = hpltune.told("show", "slow")
     tried = [re.findall(r"nodes_dropped=(\d)", trial["key"]) for trial in found]
     assert sorted({*map(tuple, tried)}) == [("0",), ("1",)]
     assert tried[0] == [str(dropped)], "HPL's own time tells before anything ran"
@@ -75,14 +73,12 @@ def test_the_slow_node_is_dropped_only_where_the_others_alone_are_faster(
     assert best["params"]["nodes_dropped"] == dropped
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_equal_nodes_are_simulated_in_one_order_only(hpltune: Run) -> None:
-    done = hpltune(
+    done = hpltune.well(
         "tune", "--cluster", "kronos", "--space", "quick", *NODES, *FEW, "--study", "equal", "--engine", "grid"
     )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(hpltune("show", "equal", "--json").stdout)
+    found = hpltune.told("show", "equal")
     assert len({trial["key"] for trial in found}) == len(found)
     assert all("rank_order=listed" in trial["key"] for trial in found)
     assert "rank_order=listed" in done.stdout

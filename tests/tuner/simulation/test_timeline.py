@@ -22,8 +22,7 @@ def simulated(hpltune: Run, name: str, *more: str, cluster: str = "kronos", **va
     """A study of the values of one parameter."""
     sets = [word for key, value in {**POINT, **values}.items() for word in ("--set", f"{key}={value}")]
     asked = ("tune", "--cluster", cluster, "--space", "kronos-free", "--engine", "grid", "--study", name)
-    done = hpltune(*asked, *sets, *more)
-    assert done.returncode == 0, done.stderr
+    hpltune.well(*asked, *sets, *more)
     return name
 
 
@@ -34,8 +33,7 @@ def study(hpltune: Run) -> str:
 
 
 def timeline(hpltune: Run, *asked: str) -> dict[str, Any]:
-    done = hpltune("plot", "timeline", *asked, "-o", "lanes.svg", "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("plot", "timeline", *asked, "-o", "lanes.svg", "--json")
     told: dict[str, Any] = json.loads(done.stdout)
     return told
 
@@ -82,7 +80,7 @@ def test_look_ahead_is_less_waiting_in_the_same_run_with_it(hpltune: Run) -> Non
 
 
 def test_the_phases_are_those_that_hpl_timed_itself(hpltune: Run, study: str) -> None:
-    timed = json.loads(hpltune("show", study, "1", "--json").stdout)["phases_s"]
+    timed = hpltune.told("show", study, "1")["phases_s"]
     [run] = timeline(hpltune, study, "--trial", "1")["runs"]
     most = {phase: max(rank["seconds"][phase] for rank in run["ranks"]) for phase in PHASES}
     assert most["panel"] == pytest.approx(timed["rfact"], abs=0.006)
@@ -94,7 +92,7 @@ def test_a_run_with_noise_is_the_same_run_again(hpltune: Run, home: Path) -> Non
     noisy = home / "noisy.toml"
     noisy.write_text(f"{cluster_text('kronos')[1]}\n[noise]\nruns = 0.02\njitter = 0.05\nseed = 1\n")
     simulated(hpltune, "noisy", "--repeats", "2", "--confirm", "1", cluster=str(noisy))
-    trials = json.loads(hpltune("show", "noisy", "--json").stdout)
+    trials = hpltune.told("show", "noisy")
     numbers = [word for trial in trials for word in ("--trial", str(trial["number"]))]
     told = [run["time_s"] for run in timeline(hpltune, "noisy", *numbers)["runs"]]
     assert len({trial["time_s"] for trial in trials}) > 1
@@ -113,8 +111,7 @@ def test_the_pages_of_the_study_and_of_its_trials_show_it(hpltune: Run, study: s
 def test_of_many_ranks_some_from_every_column_are_shown_and_the_sums_are_over_all(hpltune: Run) -> None:
     sets = ("--set", "N=2560", "--set", "NB=128", "--set", "layout=64x1", "--set", "grid=4x16", "--set", "DEPTH=0")
     asked = ("tune", "--cluster", "infiniband64", "--space", "quick", "--engine", "random", "--trials", "1")
-    done = hpltune(*asked, *sets, "--study", "many")
-    assert done.returncode == 0, done.stderr
+    hpltune.well(*asked, *sets, "--study", "many")
     told = timeline(hpltune, "many")
     [run] = told["runs"]
     assert len(run["ranks"]) == 64

@@ -154,7 +154,7 @@ def test_of_six_runs_three_are_marked_two_run_again_and_the_interval_is_of_the_o
     assert "Caution: 3 of 8 runs were disturbed: other programs took CPU time in 3 (mostly python3)." in shown
     one = " ".join(hpltune("show", "run-HPL-1", "4").stdout.split())
     assert "others took 0.8 of 2 cores for 9 of 12 s, mostly python3" in one
-    trial = json.loads(hpltune("show", "run-HPL-1", "4", "--json").stdout)
+    trial = hpltune.told("show", "run-HPL-1", "4")
     assert trial["disturbed"].startswith("others took")
     assert "disturbed" in hpltune("export", "csv", "run-HPL-1").stdout.splitlines()[0].split(",")
 

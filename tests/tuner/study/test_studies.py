@@ -49,16 +49,13 @@ def test_a_named_study_is_never_somebody_elses(place: str) -> None:
         assert store.study("mine") == a_study("mine")
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 @pytest.mark.parametrize("named", [("--study", "same"), ()])
 def test_studies_of_one_name_in_two_databases_keep_their_own_files(hpltune: Run, named: Sequence[str]) -> None:
     small = ("--cluster", "kronos", "--space", "quick", "--set", "N=2000", "--trials", "1", "--confirm", "0", *named)
     won = {}
     for NB in (64, 128):
-        done = hpltune("tune", *small, "--set", f"NB={NB}", "--db", f"{NB}.db", "--json")
-        assert done.returncode == 0, done.stderr
-        won[NB] = json.loads(done.stdout)
+        won[NB] = hpltune.told("tune", *small, "--set", f"NB={NB}", "--db", f"{NB}.db")
     for NB, best in won.items():
         (trial,) = json.loads(hpltune("show", best["study"], "--json", "--db", f"{NB}.db").stdout)
         for dat in (Path(best["hpl_dat"]), Path(trial["directory"]) / "HPL.dat"):

@@ -38,7 +38,6 @@ def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scala
     return workbench.evaluator.run(asked, folder, 60.0, StopRequest())
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("part", [0.1, 0.5])
 @pytest.mark.parametrize("changes", [{"grid": "1x2", "DEPTH": 1}, {"grid": "1x2", "BCAST": "LnM"}, {"grid": "2x1"}])
@@ -55,7 +54,6 @@ def test_all_ranks_leave_together_at_the_column(
     assert "PASSED" not in measured.output
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Workbench, tmp_path: Path) -> None:
     measured = run_prefix(workbench, tmp_path / "run", 0.1, N=16, NB=32)
@@ -64,16 +62,14 @@ def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Wor
     assert fault.reason == "the run did not stop where it was asked to"
 
 
-@pytest.mark.heavy
 def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     hpltune: Run, home: Path, mpirun: str
 ) -> None:
     assert mpirun
     replaying(home, spread=0.01)
     options = ("--space", "quick", "--set", "N=4000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
-    done = hpltune("tune", *options, "--study", "rungs", "--json")
-    assert done.returncode == 0, done.stderr
-    trials = json.loads(hpltune("show", "rungs", "--json").stdout)
+    done = hpltune.well("tune", *options, "--study", "rungs", "--json")
+    trials = hpltune.told("show", "rungs")
     small = [trial for trial in trials if trial["kind"] == "small"]
     assert small, done.stderr
     assert all(trial["N"] < 4000 and trial["params"]["N"] == 4000 and trial["part"] < 0.4 for trial in small)
@@ -81,18 +77,15 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     assert {entry["params"]["N"] for entry in ranked} == {4000}
     assert {entry["trial"] for entry in ranked}.isdisjoint(trial["number"] for trial in small)
     assert (json.loads(done.stdout)["confidence"] is None) == (len(ranked) == 1), "a single one has none to beat"
-    explained = hpltune("explain", "rungs")
-    assert explained.returncode == 0, explained.stderr
+    explained = hpltune.well("explain", "rungs")
     assert "what matters, from" in explained.stdout
-    again = hpltune(
+    again = hpltune.well(
         "tune", *options[:-4], "--trials", "1", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
     )
-    assert again.returncode == 0, again.stderr
     told = "Warm start from study rungs: (all configurations are|its configuration is) in this space"
     assert re.search(told, again.stdout), "on a busy machine one configuration may be all that was run"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbench, tmp_path: Path) -> None:
     early_stopping = EarlyStopping()

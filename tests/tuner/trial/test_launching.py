@@ -67,7 +67,6 @@ def launched(evaluator: Evaluator, book: MemoryBook) -> TrialRecord:
     return done.records[0]
 
 
-@pytest.mark.heavy
 def test_a_run_that_fails_is_a_record_with_its_reason_and_its_folder(workbench: Workbench, home: Path) -> None:
     book = MemoryBook(home / "runs")
     record = launched(workbench.evaluator, book)

@@ -220,78 +220,35 @@ def test_what_ranks_say_at_their_end_is_read_and_damage_is_skipped() -> None:
     assert parse_ends(called) == (RankEnd(1, 2.5, 2.25, 2.0, 2.0, 3, (0.0, 0.5, 2.0)),)
 
 
-@pytest.mark.parametrize(
-    ("run", "told"),
-    [
-        ({"gflops": 50_000.0, "pace": 0.0}, "times what dgemm does on all cores"),
-        ({"gflops": 0.05, "pace": 0.0}, "but its whole launch was over after"),
-    ],
-)
-def test_a_program_that_lies_gives_no_result(hpltune: Run, home: Path, run: dict[str, float], told: str) -> None:
+def test_a_program_that_lies_gives_no_result(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "2000")
-    replaying(home, run)
+    replaying(home, {"gflops": 0.05, "pace": 0.0})
     done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
     assert done.returncode == 1
     (trial,) = json.loads(done.stdout)["runs"]
     assert not trial["counts"]
-    assert told in done.stderr + trial["reason"]
-    (stored,) = json.loads(hpltune("show", "run-HPL-1", "--json").stdout)
+    assert "but its whole launch was over after" in done.stderr + trial["reason"]
+    (stored,) = hpltune.told("show", "run-HPL-1")
     assert stored["cost_s"] < 60, "seconds are counted by our own clock"
 
 
-RESIDUALS = {
-    "nan": "its residual is nan, which is no number above 0",
-    "-nan": "its residual is",
-    "inf": "its residual is inf, which is no number above 0",
-    "0.0": "its residual is 0.0, which is no number above 0",
-    "17.5": "its residual is 17.5, not below 16, although HPL says PASSED",
-}
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("residual", RESIDUALS)
-def test_the_number_of_the_residual_decides_and_not_the_word(hpltune: Run, home: Path, residual: str) -> None:
+def test_a_program_whose_time_stamps_are_of_another_day_gives_no_result(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "2000")
     honest = replaying(home, name="honest")
-    program(
-        home / "xhpl",
-        f"#!/bin/sh\n{honest} \"$@\" | sed 's/[0-9.]* \\.\\.\\.\\.\\.\\. PASSED/{residual} ...... PASSED/'\n",
-    )
+    stamps = "start time Mon Mar  3 10:00:05 2025\\nHPL_pdgesv() end time   Mon Mar  3 10:00:05 2025"
+    program(home / "xhpl", f"#!/bin/sh\n{honest} \"$@\" | sed '/^W[RC]/a HPL_pdgesv() {stamps}'\n")
     done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
     assert done.returncode == 1
     (trial,) = json.loads(done.stdout)["runs"]
     assert not trial["counts"]
-    assert RESIDUALS[residual] in trial["reason"]
-
-
-STAMPS = "HPL_pdgesv() start time Mon Mar  3 10:00:{start} 2025\\nHPL_pdgesv() end time   Mon Mar  3 10:0{end} 2025"
-CONTRADICTIONS = {
-    f"/^W[RC]/a {STAMPS.format(start='05', end='0:19')}": "its time stamps, 2025-03-03 10:00:05 and 10:00:19, are 14 s",
-    f"/^W[RC]/a {STAMPS.format(start='05', end='0:01')}": "say that it ended before it started",
-    f"/^W[RC]/a {STAMPS.format(start='05', end='0:05')}": "is of a day before its launch",
-    "s/^- The matrix A.*/- The relative machine precision (eps) is taken to be  5.960464e-08/": "single precision",
-    "/^End of Tests/i 0 tests completed and passed residual checks,": "its last lines say that 0 passed",
-}
-
-
-@pytest.mark.parametrize("edit", CONTRADICTIONS)
-def test_a_program_whose_output_contradicts_itself_gives_no_result(hpltune: Run, home: Path, edit: str) -> None:
-    hpltune("dat", "HPL.dat", "--N", "2000")
-    honest = replaying(home, name="honest")
-    program(home / "xhpl", f"#!/bin/sh\n{honest} \"$@\" | sed '{edit}'\n")
-    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
-    assert done.returncode == 1
-    (trial,) = json.loads(done.stdout)["runs"]
-    assert not trial["counts"]
-    assert CONTRADICTIONS[edit] in trial["reason"]
+    assert "is of a day before its launch" in trial["reason"]
 
 
 def test_that_an_output_ends_before_its_last_lines_is_told(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "2000")
     honest = replaying(home, name="honest")
     program(home / "xhpl", f"#!/bin/sh\n{honest} \"$@\" | sed '/End of Tests/d'\n")
-    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("run", "HPL.dat", "--xhpl", "xhpl")
     assert "Caution: what HPL printed ends before its last lines, behind its results." in done.stdout + done.stderr
 
 
@@ -305,15 +262,13 @@ double MPI_Wtime(void)
 """
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_clock_of_mpi_that_runs_at_a_twentieth_is_found_out(
     hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared_library(home / "slow.so", SLOW_CLOCK, "-ldl")
     hpltune("dat", "HPL.dat", "--N", "5000", "--NB", "128")
-    honest = hpltune("run", "HPL.dat", "--blas", "openblas", "--json")
-    assert honest.returncode == 0, honest.stderr
+    hpltune.well("run", "HPL.dat", "--blas", "openblas", "--json")
     monkeypatch.setenv("LD_PRELOAD", str(home / "slow.so"))
     done = hpltune("run", "HPL.dat", "--blas", "openblas", "--json")
     monkeypatch.delenv("LD_PRELOAD")
@@ -350,7 +305,6 @@ int gettimeofday(struct timeval *time, void *zone)
 """
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_clock_of_the_whole_process_that_runs_at_half_speed_is_found_out(hpltune: Run, home: Path) -> None:
     shared_library(home / "slow.so", CLOCK_OF_ALL, "-ldl")

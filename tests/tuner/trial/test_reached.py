@@ -104,8 +104,7 @@ def test_a_trial_shows_what_its_ranks_told() -> None:
 @pytest.mark.usefixtures("real_hpl")
 def test_a_program_that_changes_what_its_ranks_get_is_cautioned(hpltune: Run, home: Path) -> None:
     (home / "HPL.dat").write_text(render(HplDat.of(HplParams(500, 64, 1, 2))))
-    first = hpltune("run", "HPL.dat", "--blas", "openblas")
-    assert first.returncode == 0, first.stderr
+    first = hpltune.well("run", "HPL.dat", "--blas", "openblas")
     assert "OMP_DYNAMIC" not in first.stdout
     shown = hpltune("show", "run-HPL-1", "1").stdout
     assert "What reached the ranks" in shown
@@ -114,8 +113,7 @@ def test_a_program_that_changes_what_its_ranks_get_is_cautioned(hpltune: Run, ho
     real = shlex.split(command.read_text())[-1]
     changed = "export OMP_DYNAMIC=TRUE UCX_TLS=a$OMPI_COMM_WORLD_RANK; unset MKL_DYNAMIC"
     mine = program(home / "mine", f'#!/bin/sh\n{changed}\nexec taskset -c 0 {real} "$@"\n')
-    told = hpltune("run", "HPL.dat", "--xhpl", str(mine))
-    assert told.returncode == 0, told.stderr
+    told = hpltune.well("run", "HPL.dat", "--xhpl", str(mine))
     said = re.sub(r"\s+", " ", told.stdout)
     host = os.uname().nodename
     assert f"Caution: OMP_DYNAMIC is TRUE on rank 0 of {host}, not FALSE as planned, as on 2 of 2 ranks." in said
@@ -123,7 +121,7 @@ def test_a_program_that_changes_what_its_ranks_get_is_cautioned(hpltune: Run, ho
     assert f"Caution: UCX_TLS differs between ranks: a0 on rank 0 of {host} and a1 on rank 1 of {host}." in said
     assert f"Caution: ranks 0 and 1 of {host} share a CPU, and each was to have its own." in said
     study = "run-HPL-2"
-    kept = json.loads(hpltune("show", study, "1", "--json").stdout)["reached"]
+    kept = hpltune.told("show", study, "1")["reached"]
     assert f"ranks 0 and 1 of {host} share a CPU, and each was to have its own" in kept["not_as_planned"]
     assert kept["ranks"][1]["variables"]["UCX_TLS"] == "a1"
     hpltune("report", study, "-o", "page.html")

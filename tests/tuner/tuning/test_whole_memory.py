@@ -216,7 +216,6 @@ def test_a_disturbed_run_at_the_largest_n_tells_no_rate_of_a_larger_one(make: Ma
     assert full.sentence == "these runs, up to N=2048, cannot tell its rate: something disturbed the largest of them"
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_there_takes(
     hpltune: Run, home: Path
@@ -224,21 +223,17 @@ def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_ther
     replaying(home, *TABLE)
     space = ("--space", "quick", "--set", "N=704", "--set", "NB=64", "--set", "grid=1x2", "--set", "layout=2x1")
     asked = ("tune", *space, "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}", "--trials", "1")
-    done = hpltune(*asked, "--confirm", "1")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well(*asked, "--confirm", "1")
     told = r"Next: measure the whole memory, which takes about [\d.]+ (s|min|h).* at the rate of the best, with\n"
     assert re.search(told, done.stdout)
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpltune: Run, home: Path) -> None:
     replaying(home, {"when": {"NB": 64}, "gflops": 78.0}, *GROWING)
     space = ("--space", "quick", "--set", "NB=64,128", "--set", "grid=1x2", "--set", "layout=2x1")
     asked = ("tune", *space, "--engine", "grid", "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}")
-    done = hpltune(*asked, "--confirm", "0", "--study", "two", "--budget", "16s", "--json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told = hpltune.told(*asked, "--confirm", "0", "--study", "two", "--budget", "16s")
     turn = told["full"]["in_turn"]
     named = [turn["called"], *(rival["called"] for rival in turn["rivals"])]
     assert "the textbook" in named, "with the NB that is nearest to 192"
@@ -248,10 +243,8 @@ def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpl
     assert f"{told['full']['N']}         Ns" in dat
     assert "128          NBs" in dat
     # As of an accelerator whose peak is stated, neither memory nor cores are held against a program that only prints.
-    ran = hpltune(*told["confirm"].split()[1:], "--rpeak", "200")
-    assert ran.returncode == 0, ran.stderr
-    like = hpltune("run", told["full_dat"], "--like", "two", "--rpeak", "200", "--json")
-    assert like.returncode == 0, like.stderr
+    hpltune.well(*told["confirm"].split()[1:], "--rpeak", "200")
+    like = hpltune.well("run", told["full_dat"], "--like", "two", "--rpeak", "200", "--json")
     with Store.open(home / "data/hpltune.db") as store:
         assert store.study(json.loads(like.stdout)["study"]).host[LIKE] == f"two#{told['full']['trial']}"
         source, study = figure_source(store, store.study("two")), store.study("two")

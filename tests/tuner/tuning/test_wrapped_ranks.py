@@ -24,13 +24,11 @@ def trial(hpltune: Run, study: str) -> dict[str, object]:
 
 @pytest.mark.usefixtures("prints_hpl")
 def test_every_rank_is_started_through_the_wrapper_also_in_runs_like_a_trial(hpltune: Run, home: Path) -> None:
-    done = hpltune("tune", *ONE, "--xhpl", "xhpl", "--wrap", "env 'WHO=a rank'", "--study", "wrapped")
-    assert done.returncode == 0, done.stderr
+    hpltune.well("tune", *ONE, "--xhpl", "xhpl", "--wrap", "env 'WHO=a rank'", "--study", "wrapped")
     assert "env 'WHO=a rank' " in str(trial(hpltune, "wrapped")["command"])
     best = next((home / "data/best").rglob("command.sh"))
     assert "env 'WHO=a rank' " in best.read_text()
-    done = hpltune("run", str(best.with_name("HPL.dat")), "--like", "wrapped")
-    assert done.returncode == 0, done.stderr
+    hpltune.well("run", str(best.with_name("HPL.dat")), "--like", "wrapped")
     command = str(trial(hpltune, "run-HPL-1")["command"])
     assert command.endswith(f"env 'WHO=a rank' {home / 'xhpl'}")
 
@@ -38,8 +36,7 @@ def test_every_rank_is_started_through_the_wrapper_also_in_runs_like_a_trial(hpl
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_comparison_says_that_one_side_was_wrapped(hpltune: Run) -> None:
     for study, words in (("plain", ()), ("wrapped", ("--wrap", "env WRAPPED=1"))):
-        done = hpltune("tune", *ONE, "--xhpl", "xhpl", *words, "--study", study)
-        assert done.returncode == 0, done.stderr
+        hpltune.well("tune", *ONE, "--xhpl", "xhpl", *words, "--study", study)
     told = hpltune("compare", "plain", "wrapped").stdout
     assert "plain has none and wrapped has env WRAPPED=1" in " ".join(told.split())
     told = hpltune("compare", "plain", "wrapped", "--interleaved", "--rounds", "2").stdout

@@ -42,14 +42,8 @@ def terms(slurm: Slurm, cores: int = 2, **changed: Any) -> AllocationTerms:
 
 
 @pytest.fixture
-def lab(slurm: SlurmLab) -> SlurmLab:
-    return slurm
-
-
-@pytest.fixture
-def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+def start(slurm: SlurmLab, tmp_path: Path) -> Iterator[Start]:
     """Makes runners that are closed after the test."""
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
     made = []
 
     def begin(terms: AllocationTerms) -> BatchRunner:
@@ -60,14 +54,13 @@ def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield begin
     for runner in made:
         runner.close()
-    assert not lab.jobs() or all("COMPLETING" in job for job in lab.jobs())
+    assert not slurm.jobs() or all("COMPLETING" in job for job in slurm.jobs())
 
 
 class TestSlurm(HoldingContract):
     @pytest.fixture
-    def batch(self, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> BatchSystem:
-        monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-        lab.wait_for_nodes()
+    def batch(self, slurm: SlurmLab) -> BatchSystem:
+        slurm.wait_for_nodes()
         return ONE
 
 
@@ -115,12 +108,12 @@ def test_ranks_are_spread_evenly_over_the_nodes(start: Start, tmp_path: Path) ->
 
 
 def test_ranks_on_all_nodes_that_ignore_term_are_gone_after_a_cancel_and_the_allocation_goes_on(
-    start: Start, lab: SlurmLab, tmp_path: Path
+    start: Start, slurm: SlurmLab, tmp_path: Path
 ) -> None:
     runner = start(terms(TWO))
     first = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, first))
-    number = lab.jobs()
+    number = slurm.jobs()
     runner.cancel([first])
     assert not running(tmp_path / "a/program")
     second = runner.submit(program(tmp_path / "b", "echo $SLURM_JOB_ID"))
@@ -156,11 +149,11 @@ def test_a_job_that_slurm_refuses_says_that_there_are_no_nodes(start: Start, tmp
     assert refused.value.event is Mishap.NO_NODES
 
 
-def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_job_that_somebody_else_cancels_says_so(start: Start, slurm: SlurmLab, tmp_path: Path) -> None:
     runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
-    lab.ask("scancel", "--name=hpltune")
+    slurm.ask("scancel", "--name=hpltune")
     status = wait(runner, job)
     assert (status.state, status.event) == (JobState.FAILED, Mishap.ENDED_BY_OTHERS)
     assert "not by hpltune" in status.message
@@ -168,46 +161,41 @@ def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, t
 
 
 def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_new_nodes(
-    start: Start, lab: SlurmLab, tmp_path: Path
+    start: Start, slurm: SlurmLab, tmp_path: Path
 ) -> None:
     runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
-    lab.ask("scontrol", "update", "nodename=n2", "state=down", "reason=test")
+    slurm.ask("scontrol", "update", "nodename=n2", "state=down", "reason=test")
     try:
         status = wait(runner, job)
     finally:
-        lab.ask("scontrol", "update", "nodename=n2", "state=idle")
+        slurm.ask("scontrol", "update", "nodename=n2", "state=idle")
     assert status.state is JobState.FAILED
     assert "node n2 failed" in status.message
     assert (status.event, status.lost_nodes) == (Mishap.NODE_LOST, ("n2",))
     assert not running(tmp_path / "a/program")
-    lab.wait_for_nodes()
+    slurm.wait_for_nodes()
     assert wait(runner, runner.submit(program(tmp_path / "b", "exit 0"))).state is JobState.COMPLETED
 
 
 def test_a_job_that_is_preempted_says_so_and_the_next_waits_for_nodes(
-    start: Start, lab: SlurmLab, tmp_path: Path
+    start: Start, slurm: SlurmLab, tmp_path: Path
 ) -> None:
     runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
-    urgent = ("--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-    taker = lab.ask("sbatch", "--parsable", *urgent)
-    try:
+    with slurm.taken("--partition=urgent"):
         status = wait(runner, job)
         assert (status.state, status.event) == (JobState.FAILED, Mishap.PREEMPTED)
         again = runner.submit(program(tmp_path / "b", "exit 0"))
         until(lambda: "waits" in runner.poll([again])[again].message)
-    finally:
-        lab.ask("scancel", taker)
     assert wait(runner, again).state is JobState.COMPLETED
 
 
-def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
-    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-    until(lambda: f"{busy} RUNNING" in lab.jobs())
-    try:
+def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, slurm: SlurmLab, tmp_path: Path) -> None:
+    with slurm.taken() as busy:
+        until(lambda: f"{busy} RUNNING" in slurm.jobs())
         runner = start(terms(TWO, queue_limit_s=1.0))
         job = runner.submit(program(tmp_path / "a", "exit 0"))
         until(lambda: "its nodes are busy" in runner.poll([job])[job].message)
@@ -215,30 +203,25 @@ def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: Slu
         assert (status.state, status.event) == (JobState.FAILED, Mishap.NO_NODES)
         assert "waits: its nodes are busy" in status.message
         assert "given up after 1 s in the queue" in status.message
-        assert [line.split()[0] for line in lab.jobs()] == [busy]
-    finally:
-        lab.ask("scancel", busy)
+        assert [line.split()[0] for line in slurm.jobs()] == [busy]
 
 
 @pytest.mark.parametrize("reuse", [True, False])
 def test_a_job_that_waits_in_the_queue_can_be_cancelled(
-    start: Start, lab: SlurmLab, tmp_path: Path, *, reuse: bool
+    start: Start, slurm: SlurmLab, tmp_path: Path, *, reuse: bool
 ) -> None:
-    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-    try:
+    with slurm.taken():
         runner = start(terms(TWO, reuse=reuse))
         job = runner.submit(program(tmp_path / "a", "echo never"))
         runner.cancel([job])
         assert runner.poll([job])[job].state is JobState.CANCELLED
-    finally:
-        lab.ask("scancel", busy)
     after = runner.submit(program(tmp_path / "b", "exit 0"))
     assert wait(runner, after).state is JobState.COMPLETED
     assert not RunPaths(tmp_path / "a").read_stdout()
 
 
 @pytest.mark.parametrize("reuse", [True, False])
-def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reuse: bool) -> None:
+def test_nothing_outlives_a_killed_hpltune(slurm: SlurmLab, tmp_path: Path, *, reuse: bool) -> None:
     job = program(tmp_path / "a", STUBBORN)
     text = (
         "import time; from pathlib import Path\n"
@@ -254,7 +237,6 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
     parent = subprocess.Popen(
         [sys.executable, "-c", text],
         cwd=Path(__file__).parents[4],
-        env={**os.environ, "SLURM_CONF": str(lab.configuration)},
     )
     until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
     if reuse:
@@ -263,23 +245,23 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
     parent.kill()
     parent.wait()
     until(lambda: not running(Path(job.program[0])))
-    until(lambda: not lab.jobs())
+    until(lambda: not slurm.jobs())
 
 
-def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
+def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, slurm: SlurmLab, tmp_path: Path) -> None:
     runner = start(terms(ONE))
     assert wait(runner, runner.submit(program(tmp_path / "a", "exit 0", ranks=1))).state is JobState.COMPLETED
     job = runner.submit(program(tmp_path / "b", "touch here; until [ -e go ]; do sleep 0.1; done", ranks=1))
     until((tmp_path / "b/here").exists)
-    lab.stop_controller()
+    slurm.stop_controller()
     try:
         assert begun(runner, job)
         with pytest.raises(SubmitError, match="controller does not answer") as error:
             start(terms(ONE)).submit(program(tmp_path / "c", "exit 0"))
         assert error.value.transient
     finally:
-        lab.start_controller()
-        until(lab.answers)
+        slurm.start_controller()
+        until(slurm.answers)
     assert begun(runner, job)
     (tmp_path / "b/go").touch()
     assert wait(runner, job).state is JobState.COMPLETED
@@ -353,9 +335,8 @@ class TestWhatSlurmRefusesAtOnce:
             BatchRunner(terms(TWO), Srun(2), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0", **changed))
 
 
-def test_nodes_are_told_with_what_slurm_knows_of_them(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-    lab.wait_for_nodes()
+def test_nodes_are_told_with_what_slurm_knows_of_them(slurm: SlurmLab) -> None:
+    slurm.wait_for_nodes()
     first, second = nodes_of("main")
     assert (first.name, first.cores, first.memory_mib, first.state) == ("n1", 2, 4000, "idle")
     assert first.features == ("ib", "fast")
@@ -374,11 +355,8 @@ def test_nodes_are_told_with_what_slurm_knows_of_them(lab: SlurmLab, monkeypatch
         ({"constraint": "ib|slow"}, ["n1", "n2"]),
     ],
 )
-def test_only_nodes_that_a_job_may_get_are_looked_at(
-    lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], names: list[str]
-) -> None:
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-    lab.wait_for_nodes()
+def test_only_nodes_that_a_job_may_get_are_looked_at(slurm: SlurmLab, asked: dict[str, str], names: list[str]) -> None:
+    slurm.wait_for_nodes()
     assert [node.name for node in candidates(None, **asked)] == names
 
 
@@ -413,14 +391,11 @@ int main(int count, char **words) {
 
 @pytest.mark.real
 @pytest.mark.parametrize("kind", ["srun", "mpirun"])
-def test_open_mpi_runs_over_two_nodes(
-    lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_open_mpi_runs_over_two_nodes(slurm: SlurmLab, tmp_path: Path, kind: str) -> None:
     mpicc, mpirun = (shutil.which(f"{name}.openmpi") for name in ("mpicc", "mpirun"))
     if mpicc is None or mpirun is None:
         skip_without("Debian's Open MPI")
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-    if kind == "srun" and "pmix" not in lab.ask("srun", "--mpi=list"):
+    if kind == "srun" and "pmix" not in slurm.ask("srun", "--mpi=list"):
         skip_without("PMIx in Slurm")
     (tmp_path / "ring.c").write_text(RING)
     subprocess.run((mpicc, "-o", str(tmp_path / "ring"), str(tmp_path / "ring.c")), check=True)

@@ -30,10 +30,9 @@ def cluster(home: Path, queue: Path) -> str:
 def test_a_study_runs_on_its_nodes_and_gives_them_back(hpltune: Run, cluster: str, queue: Path, reuse: str) -> None:
     with Path(cluster).open("a") as file:
         file.write(f"reuse = {reuse}\ntime_limit_s = 3600\n")
-    done = hpltune("tune", "--cluster", cluster, *FAST, *ONE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("tune", "--cluster", cluster, *FAST, *ONE)
     assert "Nodes from Stand-in: 1 with 1 core and 1" in done.stdout
-    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    trials = hpltune.told("show", "mine")
     assert [trial["state"] for trial in trials if trial["kind"] == "search"] == ["complete"]
     jobs = [file.parent.name for file in queue.glob("*/state")]
     assert (len(jobs) == 1) is (reuse == "true"), "one allocation for all trials, or a job for each"

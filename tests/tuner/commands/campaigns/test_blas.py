@@ -1,6 +1,5 @@
 """`hpltune blas` as a user runs it: real HPL with real libraries, small."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -40,9 +39,7 @@ class TestOnThisMachine:
     pytestmark = real
 
     def test_each_library_is_searched_by_itself_and_then_all_run_in_rounds(self, hpltune: Run, home: Path) -> None:
-        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "90s", "--json")
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
+        found = hpltune.told("blas", *TWO, "--trials", "2", "--budget", "90s")
         assert {entry["blas"] for entry in found["ranking"]} | set(found["without_rounds"]) == {"openblas", "blis"}
         with Store.open(home / "data/hpltune.db") as store:
             records = store.records("blas-1")
@@ -71,14 +68,14 @@ class TestOnThisMachine:
     def test_a_library_that_crashes_is_left_out_with_the_reason(self, hpltune: Run, home: Path) -> None:
         broken = self.crashing(home)
         mine = f"broken={broken}"
-        done = hpltune("blas", "--blas", "openblas", "--blas", mine, "--set", "N=600", "--trials", "1")
-        assert done.returncode == 1, done.stdout
-        assert "only openblas gave a result, so there is nothing to compare (broken: " in done.stderr
+        assert "only openblas gave a result, so there is nothing to compare (broken: " in hpltune.refused(
+            "blas", "--blas", "openblas", "--blas", mine, "--set", "N=600", "--trials", "1", code=1
+        )
 
     def test_a_budget_that_no_run_fits_into_is_refused_with_one_that_is_enough(self, hpltune: Run, home: Path) -> None:
-        done = hpltune("blas", *TWO, "--set", "N=20000", "--budget", "8s")
-        assert done.returncode == 1, done.stdout
-        assert "their comparison needs --budget " in done.stderr
+        assert "their comparison needs --budget " in hpltune.refused(
+            "blas", *TWO, "--set", "N=20000", "--budget", "8s", code=1
+        )
         with Store.open(home / "data/hpltune.db") as store:
             assert not store.studies()
 

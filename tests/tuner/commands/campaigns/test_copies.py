@@ -67,13 +67,11 @@ def test_a_study_and_its_winner_run_on_nodes_that_share_no_folder(
     if mpi == "mpich" and shutil.which("mpiexec.mpich") is None:
         skip_without("MPICH")
     asked = ("--set", f"mpi={mpi}", "--trials", "1", "--study", "one", "--json")
-    done = hpltune("tune", "--cluster", str(cluster), *SHORT, *asked)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("tune", "--cluster", str(cluster), *SHORT, *asked)
     assert re.search(rf"#1 .* {mpi} 2x1", done.stderr)
-    records = json.loads(hpltune("show", "one", "--json").stdout)
+    records = hpltune.told("show", "one")
     assert {(record["hosts"], record["invalidity"]) for record in records} == {("h1,h2", None)}
-    again = hpltune("run", json.loads(done.stdout)["hpl_dat"], "--like", "one")
-    assert again.returncode == 0, again.stdout + again.stderr
+    hpltune.well("run", json.loads(done.stdout)["hpl_dat"], "--like", "one")
     assert copies(lab) == {"h1": [], "h2": []}
 
 
@@ -88,8 +86,7 @@ def test_groups_of_nodes_that_share_no_folder_run_hpl(hpltune: OnHead, lab: Host
 
 
 def test_the_doctor_says_how_nodes_get_programs(hpltune: OnHead, lab: HostsLab, home: Path, cluster: Path) -> None:
-    copied = hpltune("doctor", "--cluster", str(cluster), "--json")
-    assert copied.returncode == 0, copied.stdout + copied.stderr
+    copied = hpltune.well("doctor", "--cluster", str(cluster), "--json")
     assert json.loads(copied.stdout)["stage"] == "copy"
     shared = hpltune("doctor", "--cluster", str(write_cluster(lab, home / "shared.toml")))
     assert shared.returncode != 0

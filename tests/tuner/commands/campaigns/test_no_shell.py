@@ -39,11 +39,6 @@ FAST = (
 )
 
 
-@pytest.fixture
-def lab(hosts: HostsLab) -> HostsLab:
-    return hosts.wired(2)
-
-
 @dataclass(frozen=True)
 class User:
     """Somebody on the first host; every host, that one too, has the canary on its PATH."""
@@ -73,7 +68,6 @@ def user(lab: HostsLab, home: Path) -> Iterator[User]:
     assert not sung.exists(), "a shell has run what it should not even have read"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_study_and_its_folders_may_be_called_anything(user: User, monkeypatch: pytest.MonkeyPatch, mpi: str) -> None:
@@ -108,7 +102,6 @@ def test_a_value_that_a_shell_would_misread_is_one_sentence(user: User, setting:
     assert not list((user.home / "data").glob("runs/*/*"))
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_study_of_another_users_database_runs_nothing_on_nodes(user: User) -> None:
     done = user.hpltune("tune", "--cluster", user.cluster(), *FAST, "--trials", "1", "--study", "mine")

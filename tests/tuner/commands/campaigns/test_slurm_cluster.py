@@ -17,141 +17,102 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
 
 
-@pytest.fixture
-def lab(slurm: SlurmLab) -> SlurmLab:
-    return slurm
-
-
-def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, **changed: object) -> str:
-    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-    slurm = {"nodes": 2, "partition": "main", "exclusive": False, "time_limit_s": 1800, **changed}
-    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in slurm.items())
+def cluster(home: Path, slurm: SlurmLab, **changed: object) -> str:
+    asked = {"nodes": 2, "exclusive": False, "time_limit_s": 1800, **changed}
     file = home / "cluster.toml"
-    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{table}')
+    file.write_text(slurm.cluster("cores = 1\nmemory_gib = 1\n", **asked))
     return str(file)
 
 
-@pytest.mark.parametrize("reuse", [True, False])
-def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, *, reuse: bool
+def test_a_study_runs_with_a_job_for_each_trial_and_gives_its_nodes_back(
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
-    file = cluster(home, lab, monkeypatch, reuse=reuse)
-    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    file = cluster(home, slurm, reuse=False)
+    hpltune.well("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
+    records = hpltune.told("show", "default-1")
     searched = [record for record in records if record["kind"] == "search"]
     assert [record["state"] for record in searched] == ["complete", "complete"]
     assert {record["ranks"] for record in searched} == {2}
-    until(lambda: lab.jobs() == [])
+    until(lambda: slurm.jobs() == [])
 
 
-def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = cluster(home, lab, monkeypatch)
+def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
+    file = cluster(home, slurm)
     short = ("--checks", "0", "--rounds", "1", "--blas", "openblas", "--binding", "none")
-    done = hpltune("calibrate", "model.toml", "--cluster", file, *short)
-    assert done.returncode == 0, done.stdout + done.stderr
+    hpltune.well("calibrate", "model.toml", "--cluster", file, *short)
     assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
-    until(lambda: lab.jobs() == [])
+    until(lambda: slurm.jobs() == [])
 
 
-def test_node_hours_are_those_of_all_allocations(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = cluster(home, lab, monkeypatch, nodes=1)
+def test_node_hours_are_those_of_all_allocations(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
+    file = cluster(home, slurm, nodes=1)
     limits = ("--budget", "0.05nh", "--trials", "1", "--confirm", "0")
-    done = hpltune("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = hpltune.well("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
     assert "1 min 30 s of wall time" in done.stdout + done.stderr
 
 
 def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_search(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
-    file = cluster(home, lab, monkeypatch, time_limit_s=70)
-    done = hpltune("tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2")
-    assert done.returncode == 1
-    assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
-    assert {record["kind"] for record in json.loads(hpltune("show", "default-1", "--json").stdout)} == {"pilot"}
-    until(lambda: lab.jobs() == [])
+    file = cluster(home, slurm, time_limit_s=70)
+    assert "an allocation gives 10 s: raise time_limit_s" in hpltune.refused(
+        "tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2", code=1
+    )
+    assert {record["kind"] for record in hpltune.told("show", "default-1")} == {"pilot"}
+    until(lambda: slurm.jobs() == [])
 
 
 def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial_it_is_like(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
     hpltune("dat", "HPL.dat", "--N", "800", "--NB", "64", "--ranks", "2")
     for study, price in (("run-HPL-1", 100), ("run-HPL-2", 30)):
-        file = cluster(home, lab, monkeypatch)
+        file = cluster(home, slurm)
         text = Path(file).read_text().replace("[node]", f"[node]\nprice_usd = {price}")
         Path(file).write_text(text)
         like = () if study == "run-HPL-1" else ("--like", "run-HPL-1")
-        done = hpltune("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
-        assert done.returncode == 0, done.stdout + done.stderr
+        hpltune.well("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
         with Store.open(home / "data/hpltune.db") as store:
             assert store.study(study).price_usd == 2 * price
 
 
 @pytest.mark.parametrize(
-    ("changed", "words", "code"),
+    ("changed", "words"),
     [
         (
             {"partition": "nowhere"},
-            "there is no partition nowhere: correct partition under [slurm] (there: main, short, shut, urgent)",
-            1,
+            "there is no partition nowhere: correct partition under [slurm] (there: main, short, ",
         ),
         (
             {"partition": "shut"},
-            "is down and starts no jobs: wait until it is up, or choose another (up: main, short, urgent)",
-            1,
+            "is down and starts no jobs: wait until it is up, or choose another (up: main, short, ",
         ),
         (
             {"partition": "short"},
             "time_limit_s = 1800 is more than MaxTime of partition short, 60 s: lower time_limit_s",
-            1,
         ),
-        ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs", 1),
-        ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that Slurm could take", 2),
-        ({"further": ["--wrap=x"]}, "hpltune sets --wrap itself", 2),
-        ({"nods": 2}, "slurm.nods is not known here", 2),
+        ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs"),
     ],
 )
-def test_a_mistake_about_slurm_is_one_sentence(
-    hpltune: Run,
-    home: Path,
-    lab: SlurmLab,
-    monkeypatch: pytest.MonkeyPatch,
-    changed: dict[str, object],
-    words: str,
-    code: int,
+def test_what_slurm_cannot_give_is_one_sentence_of_tune_and_of_doctor(
+    hpltune: Run, home: Path, slurm: SlurmLab, changed: dict[str, object], words: str
 ) -> None:
-    file = cluster(home, lab, monkeypatch, **changed)
-    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
-    assert done.returncode == code
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
-    until(lambda: lab.jobs() == [])
-
-
-@pytest.mark.parametrize(
-    "changed", [{"partition": "nowhere"}, {"partition": "shut"}, {"partition": "short"}, {"nodes": 3}]
-)
-def test_the_doctor_says_of_slurm_what_tune_refuses(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object]
-) -> None:
-    file = cluster(home, lab, monkeypatch, **changed)
-    refused = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1").stderr
+    file = cluster(home, slurm, **changed)
+    refused = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    assert refused.returncode == 1
+    assert words in refused.stderr
+    assert refused.stderr.count("\n") == 1
     done = hpltune("doctor", "--cluster", file, "--json")
     assert done.returncode == 1
     (sentence,) = json.loads(done.stdout)["missing"]
-    assert sentence in refused
-    until(lambda: lab.jobs() == [])
+    assert sentence in refused.stderr
+    until(lambda: slurm.jobs() == [])
 
 
 def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
-    file = cluster(home, lab, monkeypatch, partition="short", time_limit_s=60)
+    file = cluster(home, slurm, partition="short", time_limit_s=60)
     text = Path(file).read_text().replace("time_limit_s = 60\n", "")
     Path(file).write_text(text)
     said = hpltune("doctor", "--cluster", file)
@@ -167,10 +128,8 @@ def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(
     assert "none" in told["mpi_types"]
 
 
-def test_more_cores_than_the_nodes_of_slurm_have_are_refused(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = cluster(home, lab, monkeypatch)
+def test_more_cores_than_the_nodes_of_slurm_have_are_refused(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
+    file = cluster(home, slurm)
     Path(file).write_text(Path(file).read_text().replace("cores = 1", "cores = 64"))
     done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
     assert done.returncode == 1
@@ -179,45 +138,37 @@ def test_more_cores_than_the_nodes_of_slurm_have_are_refused(
 
 
 def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
-    file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
-    try:
+    file = cluster(home, slurm, exclusive=True)
+    with slurm.taken():
         done = hpltune("tune", "--cluster", file, *FAST, "--budget", "4s", "--trials", "1")
-    finally:
-        subprocess.run(("scancel", blocker), env=lab.environment, check=True)
     assert done.returncode == 1
     assert "it was given up after 4 s in the queue" in done.stderr
 
 
 @pytest.mark.process
-def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
+def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
+    file = cluster(home, slurm, exclusive=True)
     tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
-    try:
+    with slurm.taken() as blocker:
         process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         waits = next(line for line in process.stdout if " waits: " in line)
         process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=PATIENCE_S)
-        assert [line.split()[0] for line in lab.jobs()] == [blocker]
-    finally:
-        lab.ask("scancel", blocker)
+        assert [line.split()[0] for line in slurm.jobs()] == [blocker]
     assert process.returncode == 130, said + errors
     assert "its nodes are busy or down (Resources), for " in waits
     assert "The run was still waiting for its nodes, so it is cancelled." in said
-    (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
+    (record,) = hpltune.told("show", "default-1")
     assert record["state"] == "cancelled"
 
 
 def test_a_node_that_slurm_still_believes_in_is_no_fault_of_a_configuration(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, home: Path, slurm: SlurmLab
 ) -> None:
-    file = cluster(home, lab, monkeypatch)
+    file = cluster(home, slurm)
     options = ("--budget", "20m", "--trials", "4", "--confirm", "0", "--set", "NB=96,128,160,192")
     tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, *options)
     process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -227,27 +178,25 @@ def test_a_node_that_slurm_still_believes_in_is_no_fault_of_a_configuration(
         for line in process.stdout:
             heard.append(line)
             if line.startswith("#2 "):
-                lab.lose_node("n2")
+                slurm.lose_node("n2")
             if "Node n2 failed: the run is repeated on what Slurm gives." in line and not back:
                 back = True
-                lab.start_node("n2")
+                slurm.start_node("n2")
         process.wait(PATIENCE_S)
     finally:
         process.kill()
         if not back:
-            lab.start_node("n2")
+            slurm.start_node("n2")
     assert back, "".join(heard)
     assert process.returncode == 0, "".join(heard)
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    records = hpltune.told("show", "default-1")
     assert [record["reason"] for record in records if record["state"] == "failed"] == [], "".join(heard)
     assert [record["reason"] for record in records if record["state"] == "cancelled"] != []
-    lab.wait_for_nodes()
+    slurm.wait_for_nodes()
 
 
-def test_what_was_found_is_told_where_a_node_does_not_come_back(
-    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = cluster(home, lab, monkeypatch, queue_limit_s=5)
+def test_what_was_found_is_told_where_a_node_does_not_come_back(hpltune: Run, home: Path, slurm: SlurmLab) -> None:
+    file = cluster(home, slurm, queue_limit_s=5)
     options = ("--budget", "20m", "--trials", "4", "--confirm", "0", "--set", "NB=96,128,160,192")
     tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, *options)
     process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -257,15 +206,15 @@ def test_what_was_found_is_told_where_a_node_does_not_come_back(
         for line in process.stdout:
             heard.append(line)
             if line.startswith("#4 "):  # up to three are pilots, as those that were disturbed run again
-                lab.lose_node("n2")
+                slurm.lose_node("n2")
         process.wait(PATIENCE_S)
     finally:
         process.kill()
-        lab.start_node("n2")
+        slurm.start_node("n2")
     said = "".join(heard)
     assert process.returncode == 1, said
     assert "Best of study default-1" in said
     assert "`hpltune tune --resume --study default-1" in said
-    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    records = hpltune.told("show", "default-1")
     assert [record["reason"] for record in records if record["state"] == "failed"] == []
-    lab.wait_for_nodes()
+    slurm.wait_for_nodes()

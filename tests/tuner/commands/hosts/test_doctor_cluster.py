@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from as_user import Run
 from net_lab import USUAL_MTU, HostsLab
-from on_head import OnHead, on_head
+from on_head import OnHead
 from slurm_lab import SlurmLab
 from stand_in_runtimes import apptainer
 
@@ -21,11 +21,6 @@ QUICK = ("--blas", "openblas", "--set", "N=800", "--set", "binding=none", "--bud
 @pytest.fixture
 def lab(hosts: HostsLab) -> HostsLab:
     return hosts.wired(3)
-
-
-@pytest.fixture
-def hpltune_on_head(lab: HostsLab, home: Path) -> OnHead:
-    return on_head(lab, home)
 
 
 def write_cluster(lab: HostsLab, home: Path, **changed: object) -> Path:
@@ -51,16 +46,14 @@ def test_a_time_limit_in_which_not_even_the_first_runs_fit_is_told_by_doctor_and
     (sentence,) = missing(done.stdout)
     assert "an allocation lasts 60 s, of which 60 s are kept to end a run in order" in sentence
     assert "partition short" in sentence
-    refused = hpltune("tune", "--cluster", str(file), *QUICK)
-    assert refused.returncode == 1
-    assert sentence in refused.stderr
+    assert sentence in hpltune.refused("tune", "--cluster", str(file), *QUICK, code=1)
 
 
 def test_the_source_of_hpl_that_cannot_be_had_where_the_study_starts_is_missing(
-    hpltune_on_head: OnHead, lab: HostsLab, home: Path, monkeypatch: pytest.MonkeyPatch
+    head: OnHead, lab: HostsLab, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HPLTUNE_CACHE", str(home / "empty-cache"))
-    done = hpltune_on_head("doctor", "--cluster", str(write_cluster(lab, home)), "--json")
+    done = head("doctor", "--cluster", str(write_cluster(lab, home)), "--json")
     assert done.returncode == 1, done.stdout + done.stderr
     (sentence,) = missing(done.stdout)
     assert "HPL's source could not be had" in sentence
@@ -79,17 +72,15 @@ def image(lab: HostsLab, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def test_an_image_that_one_node_lacks_is_named_with_the_node(
-    hpltune_on_head: OnHead, lab: HostsLab, home: Path, image: Path
+    head: OnHead, lab: HostsLab, home: Path, image: Path
 ) -> None:
     file = str(write_cluster(lab, home, container=str(image)))
-    assert missing(hpltune_on_head("doctor", "--cluster", file, "--json").stdout) == []
+    assert missing(head("doctor", "--cluster", file, "--json").stdout) == []
     with lab.hidden("h2", image.parent):
-        done = hpltune_on_head("doctor", "--cluster", file, "--json")
+        done = head("doctor", "--cluster", file, "--json")
         (sentence,) = missing(done.stdout)
         assert sentence.startswith(f"node h2: apptainer starts nothing in the image {image} (")
-        refused = hpltune_on_head("tune", "--cluster", file, *QUICK)
-        assert refused.returncode == 1
-        assert sentence in refused.stderr
+        assert sentence in head.refused("tune", "--cluster", file, *QUICK, code=1)
 
 
 @contextmanager
@@ -104,11 +95,11 @@ def users_who_may_not_use_sudo(lab: HostsLab) -> Iterator[None]:
 
 @pytest.mark.usefixtures("real_hpl")
 def test_settings_that_need_a_password_are_told_by_doctor_and_refused_before_the_first_run(
-    hpltune_on_head: OnHead, lab: HostsLab, home: Path
+    head: OnHead, lab: HostsLab, home: Path
 ) -> None:
     file = str(write_cluster(lab, home))
     with users_who_may_not_use_sudo(lab):
-        done = hpltune_on_head("doctor", "--cluster", file, "--json")
+        done = head("doctor", "--cluster", file, "--json")
         assert missing(done.stdout) == []
         told = [one for one in json.loads(done.stdout)["advice"] if "net.mtu" in one]
         (sentence,) = told
@@ -116,10 +107,10 @@ def test_settings_that_need_a_password_are_told_by_doctor_and_refused_before_the
             "nodes h1, h2: eth0: net.mtu cannot be set: it needs root, or sudo with a rule for it"
         )
         assert sentence.endswith("only studies of settings need that")
-        refused = hpltune_on_head("tune", "--cluster", file, *QUICK, "--set", "net.mtu=1500,9000", "--study", "mtu")
-        assert refused.returncode == 1
-        assert "net.mtu cannot be set: it needs root, or sudo with a rule for it" in refused.stderr
-        assert hpltune_on_head("show", "mtu", "--json").stdout.strip() in {"", "[]"}
+        assert "net.mtu cannot be set: it needs root, or sudo with a rule for it" in head.refused(
+            "tune", "--cluster", file, *QUICK, "--set", "net.mtu=1500,9000", "--study", "mtu", code=1
+        )
+        assert head("show", "mtu", "--json").stdout.strip() in {"", "[]"}
 
 
 @contextmanager
@@ -139,35 +130,35 @@ def one_narrow_cable(lab: HostsLab, host: str) -> Iterator[None]:
 
 
 def test_a_cable_that_takes_smaller_packets_than_the_hosts_send_is_named_with_its_hosts(
-    hpltune_on_head: OnHead, lab: HostsLab, home: Path
+    head: OnHead, lab: HostsLab, home: Path
 ) -> None:
     file = str(write_cluster(lab, home, hosts=list(lab.names)))
     with one_narrow_cable(lab, "h2"):
-        told = json.loads(hpltune_on_head("doctor", "--cluster", file, "--json").stdout)
+        told = json.loads(head("doctor", "--cluster", file, "--json").stdout)
         (sentence,) = [one for one in told["missing"] if one.startswith("packets of 9000 bytes, the MTU of eth0,")]
         assert "this host (h1) to node h2" in sentence
         assert "node h3" not in sentence or "node h2 to node h3" in sentence, "between h1 and h3 all is well"
         assert "`ip link set dev eth0 mtu 1500`" in sentence
-        refused = hpltune_on_head("tune", "--cluster", file, *QUICK)
-        assert refused.returncode == 1
-        assert "packets of 9000 bytes, the MTU of eth0, do not get from this host (h1) to node h2" in refused.stderr
+        assert "packets of 9000 bytes, the MTU of eth0, do not get from this host (h1) to node h2" in head.refused(
+            "tune", "--cluster", file, *QUICK, code=1
+        )
 
 
 def test_where_there_is_no_ping_the_size_of_packets_is_not_known_and_nothing_is_missing(
-    hpltune_on_head: OnHead, lab: HostsLab, home: Path
+    head: OnHead, lab: HostsLab, home: Path
 ) -> None:
     file = str(write_cluster(lab, home))
     with lab.planted("ping", "#!/bin/sh\nexit 1\n"):
-        done = hpltune_on_head("doctor", "--cluster", file)
+        done = head("doctor", "--cluster", file)
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, said
     assert "Whether large packets get from node h1 to node h2" in said
 
 
-def test_the_hosts_of_a_cluster_file_show_their_settings(hpltune_on_head: OnHead, lab: HostsLab, home: Path) -> None:
+def test_the_hosts_of_a_cluster_file_show_their_settings(head: OnHead, lab: HostsLab, home: Path) -> None:
     file = str(write_cluster(lab, home))
-    done = hpltune_on_head("net", "show", "--cluster", file, "--json")
+    done = head("net", "show", "--cluster", file, "--json")
     assert {one["host"] for one in json.loads(done.stdout)} == {"h1", "h2"}
-    both = hpltune_on_head("net", "show", "--cluster", file, "--hosts", "h1")
-    assert both.returncode == 2
-    assert "--cluster names hosts and how they are reached: give it alone" in both.stderr
+    assert "--cluster names hosts and how they are reached: give it alone" in head.refused(
+        "net", "show", "--cluster", file, "--hosts", "h1"
+    )

@@ -233,11 +233,9 @@ LAYOUTS = ("layout=8x1,4x1,2x1,1x1", "N=2000", "NB=64,128", "DEPTH=0", "blas=atl
 FRONT = ("--cluster", "kronos", "--space", "quick", *(word for wish in LAYOUTS for word in ("--set", wish)))
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: Run, home: Path) -> None:
-    done = hpltune("tune", *FRONT, "--pareto", "usd-per-gflops", "--trials", "9", "--study", "front")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", *FRONT, "--pareto", "usd-per-gflops", "--trials", "9", "--study", "front")
     assert "Study front: space quick, engine hpl, GFLOPS against usd-per-gflops, 9 trials" in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
     assert all(re.search(r" best \d+\.\d\d GFLOPS, \d+\.\d+ \$/GFLOPS( |$)", line) for line in lines)
@@ -245,7 +243,7 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     assert "none is both faster and cheaper per GFLOPS than one of these." in done.stdout
     told = hpltune("best", "front").stdout
     assert told[told.index("Front of study") :] in done.stdout
-    front = json.loads(hpltune("best", "front", "--json").stdout)
+    front = hpltune.told("best", "front")
     assert (front["pareto"], front["confidence"]) == ("usd-per-gflops", None)
     assert [one["params"]["layout"] for one in front["ranking"]] == ["8x1", "4x1", "2x1", "1x1"]
     prices = [one["usd_per_gflops"] for one in front["ranking"]]
@@ -255,24 +253,21 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     assert sorted(int(P) * int(Q) for P, Q in grids) == [1, 2, 4, 8]
     stale = home / "data/best/front/HPL-999.dat"
     stale.write_text("of a trial that is not on the front any more")
-    more = hpltune("tune", "--resume", "--study", "front", "--trials", "11")
-    assert more.returncode == 0, more.stderr
+    more = hpltune.well("tune", "--resume", "--study", "front", "--trials", "11")
     assert not stale.exists()
     assert "GFLOPS against usd-per-gflops" in more.stdout
     assert "Front of study front" in more.stdout
     assert json.loads(hpltune("tune", "--resume", "--study", "front", "--json").stdout)["pareto"] == "usd-per-gflops"
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_the_whole_front_is_confirmed_where_runs_differ(hpltune: Run, home: Path) -> None:
     from runners.virtual.load import cluster_text
 
     (home / "mine.toml").write_text(cluster_text("kronos")[1] + "[noise]\nruns = 0.01\n")
     noisy = ("--cluster", "mine.toml", *FRONT[2:], "--pareto", "usd-per-gflops", "--trials", "9", "--confirm", "1")
-    done = hpltune("tune", *noisy, "--study", "noisy", "--jobs", "1")
-    assert done.returncode == 0, done.stderr
-    trials = json.loads(hpltune("show", "noisy", "--json").stdout)
+    hpltune.well("tune", *noisy, "--study", "noisy", "--jobs", "1")
+    trials = hpltune.told("show", "noisy")
     confirmed = {trial["params"]["layout"] for trial in trials if trial["kind"] == "confirmation"}
     assert confirmed == {"8x1", "4x1", "2x1", "1x1"}
 
@@ -281,8 +276,7 @@ def test_the_whole_front_is_confirmed_where_runs_differ(hpltune: Run, home: Path
 def test_where_all_use_the_same_nodes_the_fastest_is_searched_and_it_is_said(hpltune: Run) -> None:
     one = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=600", "--set", "NB=64,128")
     small = (*one, "--trials", "3", "--confirm", "1")
-    done = hpltune("tune", *small, "--pareto", "usd-per-gflops", "--price", "2490", "--study", "one")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", *small, "--pareto", "usd-per-gflops", "--price", "2490", "--study", "one")
     said = " ".join(done.stdout.split())
     assert "so the fastest one is also the best by $/GFLOPS: the study searches for the fastest." in said
     assert "Best of study one" in said

@@ -116,7 +116,6 @@ with Store.open(Path(sys.argv[1])) as store:
 """
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("killed", [True, False])
 def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_study: MakeStudy, *, killed: bool) -> None:
     said = list[str]()

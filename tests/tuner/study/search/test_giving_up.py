@@ -130,7 +130,6 @@ def test_the_best_of_a_later_session_is_that_of_the_first_also_where_a_confirmat
     assert later.ledger.incumbent.told == study.ledger.incumbent.told == "15.88 GFLOPS"
 
 
-@pytest.mark.heavy
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> None:
     text = 'parameters = { N = 4500, NB = 96, layout = "2x1", grid = "1x2", blas = "openblas" }'
     study = hard_to_beat.on(load("one point", hard_to_beat.space.machine, text=text))
@@ -139,7 +138,6 @@ def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> Non
     assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
 
 
-@pytest.mark.heavy
 def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard_to_beat: MadeStudy) -> None:
     text = 'parameters = { N = 7000, NB = 96, layout = "2x1", blas = "openblas" }'
     study = hard_to_beat.on(load("one point", replace(hard_to_beat.space.machine, N=4500), text=text))

@@ -1,6 +1,5 @@
 """A reference configuration runs again about every tenth full run, and tells whether the machine changed."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +31,7 @@ def make(home: Path) -> Iterator[MakeStudy]:
 
 
 def kinds(hpltune: Run, *but: str) -> list[str]:
-    trials = json.loads(hpltune("show", "grid", "--json").stdout)
+    trials = hpltune.told("show", "grid")
     return [trial["kind"] for trial in trials if trial["kind"] not in but]
 
 
@@ -42,23 +41,20 @@ def playing(home: Path, rates: Sequence[float]) -> None:
     replaying(home, *full, gflops=rates[-1])
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_the_first_configuration_runs_again_after_every_tenth_full_run_within_the_trials(hpltune: Run) -> None:
-    done = hpltune(*GRID, "--trials", "24", "--confirm", "0")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well(*GRID, "--trials", "24", "--confirm", "0")
     assert kinds(hpltune, "pilot", "extrapolation") == WHOLE
-    trials = json.loads(hpltune("show", "grid", "--json").stdout)
+    trials = hpltune.told("show", "grid")
     first = next(trial["key"] for trial in trials if trial["kind"] == S)
     assert {trial["key"] for trial in trials if trial["kind"] == R} == {first}
     said = " ".join(done.stdout.split())
     assert "Reference: trial 2 ran again 2 times during the search (" in said
     assert "); no drift and no second speed of the machine was seen." in said
-    best = json.loads(hpltune("best", "grid", "--json").stdout)
+    best = hpltune.told("best", "grid")
     assert {entry["runs"] for entry in best["ranking"]} == {1, 3}, "they are repeats of their configuration"
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_study_that_is_resumed_runs_the_same_as_one_that_was_not_stopped(hpltune: Run) -> None:
     began = hpltune(*GRID, "--trials", "20", "--confirm", "0")
@@ -68,7 +64,6 @@ def test_a_study_that_is_resumed_runs_the_same_as_one_that_was_not_stopped(hpltu
     assert kinds(hpltune, "pilot", "extrapolation") == WHOLE
 
 
-@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 @pytest.mark.parametrize("options", [("--trials", "19"), ("--trials", "20", "--no-reference")])
 def test_with_few_trials_or_where_the_user_wants_none_nothing_runs_again(hpltune: Run, options: Sequence[str]) -> None:
@@ -77,7 +72,6 @@ def test_with_few_trials_or_where_the_user_wants_none_nothing_runs_again(hpltune
     assert "Reference" not in done.stdout
 
 
-@pytest.mark.heavy
 def test_a_machine_that_slows_during_the_search_is_told_everywhere_and_gets_no_percentage(
     hpltune: Run, home: Path
 ) -> None:
@@ -89,11 +83,10 @@ def test_a_machine_that_slows_during_the_search_is_told_everywhere_and_gets_no_p
         assert told in " ".join(hpltune(*command).stdout.split()), command
     hpltune("report", "grid", "-o", "page.html")
     assert told in (home / "page.html").read_text()
-    best = json.loads(hpltune("best", "grid", "--json").stdout)
+    best = hpltune.told("best", "grid")
     assert "the machine slowed by 21 % meanwhile" in best["confidence_not_told"]
 
 
-@pytest.mark.heavy
 def test_two_speeds_of_the_machine_are_told_as_such(hpltune: Run, home: Path) -> None:
     playing(home, [50.0, 49.98, 46.0, 50.02, 45.98, 49.99, 46.01] * 6)
     done = hpltune(*GRID, "--trials", "24", "--confirm", "3")

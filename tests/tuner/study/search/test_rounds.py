@@ -1,7 +1,5 @@
 """Repeats of a grid are run in rounds, so that a machine that becomes slower is not taken for a slow configuration."""
 
-import json
-
 import pytest
 from as_user import Run
 
@@ -11,11 +9,10 @@ ROUNDS = (*GRID, "--points", "3", "--repeats", "3", "--confirm", "0", "--study",
 
 
 def searched(hpltune: Run) -> list[str]:
-    trials = json.loads(hpltune("show", "rounds", "--json").stdout)
+    trials = hpltune.told("show", "rounds")
     return [trial["key"] for trial in trials if trial["kind"] == "search"]
 
 
-@pytest.mark.heavy
 def test_each_configuration_of_a_grid_runs_once_before_any_runs_again(hpltune: Run) -> None:
     hpltune("tune", *ROUNDS, "--trials", "5")
     began = searched(hpltune)

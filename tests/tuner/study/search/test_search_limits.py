@@ -207,7 +207,6 @@ class TestFaultyProgram:
         assert code == 0, said
         assert any(trial["kind"] == "search" and trial["state"] == "complete" for trial in trials), trials
 
-    @pytest.mark.heavy
     def test_of_a_first_run_that_failed_another_configuration_is_tried(self, hpltune: Run, home: Path) -> None:
         fails = faulty(home, "sys.exit(9) if NB < 64 else None")
         code, said, trials = self.tune(hpltune, *fails, "--set", "N=600", "--set", "NB=96", "--trials", "1")
@@ -218,7 +217,6 @@ class TestFaultyProgram:
             ("pilot", "complete"),
         ]
 
-    @pytest.mark.heavy
     def test_what_fails_each_time_is_one_sentence_after_two_runs(self, hpltune: Run, home: Path) -> None:
         code, said, trials = self.tune(hpltune, *faulty(home, "sys.exit(9)"), "--set", "N=600", "--trials", "1")
         assert code == 1
@@ -232,7 +230,6 @@ class TestFaultyProgram:
         assert code == 1
         assert [(trial["kind"], trial["state"]) for trial in trials] == [("pilot", "complete"), ("pilot", "failed")]
 
-    @pytest.mark.heavy
     def test_a_budget_smaller_than_one_run_is_refused_and_leaves_nothing_behind(self, hpltune: Run, home: Path) -> None:
         code, said, trials = self.tune(hpltune, *faulty(home, ""), "--set", "N=12000", "--budget", "3s")
         assert code == 1

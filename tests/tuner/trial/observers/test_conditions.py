@@ -228,7 +228,6 @@ def stop_a_rank_for_a_moment() -> None:
     ranks["1"].resume()
 
 
-@pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_rank_that_was_stopped_for_a_moment_disturbs_a_run_on_every_face(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "5000", "--NB", "128", "--ranks", "2")
@@ -238,10 +237,10 @@ def test_a_rank_that_was_stopped_for_a_moment_disturbs_a_run_on_every_face(hpltu
     stopping.join()
     assert done.returncode == 0, done.stderr
     study = json.loads(done.stdout)["study"]
-    (stored,) = json.loads(hpltune("show", study, "--json").stdout)
+    (stored,) = hpltune.told("show", study)
     assert (stored["conditions"], "a rank stood still for" in stored["disturbed"]) == ("disturbed", True), stored
     assert "disturbed" in hpltune("show", study).stdout
     assert "a rank stood still for" in " ".join(hpltune("show", study, "1").stdout.split())
     assert "disturbed" in hpltune("best", study).stdout
-    ranked = json.loads(hpltune("best", study, "--json").stdout)
+    ranked = hpltune.told("best", study)
     assert "a rank stood still" in json.dumps(ranked)

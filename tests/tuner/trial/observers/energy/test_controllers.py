@@ -67,15 +67,6 @@ def test_the_controller_of_this_machine_tells_its_power(places: Path) -> None:
     assert (places / "called").read_text().splitlines()[0] == "dcmi power reading"
 
 
-@pytest.mark.parametrize(("watts", "said"), [("0", "0 W"), ("-4", "-4 W"), ("65535", "65535 W, which means that")])
-def test_a_controller_that_lies_gives_nothing(places: Path, watts: str, said: str) -> None:
-    ipmitool(places, watts)
-    done = watch(PowerMeters.found(), nap, folder=places)
-    assert done.measured == [{}]
-    assert len(done.said) == 1
-    assert f"The power source ipmi told {said}" in done.said[0]
-
-
 def test_a_controller_that_begins_to_lie_in_the_middle_gives_nothing(places: Path) -> None:
     ipmitool(places, "220")
     meters = PowerMeters.found()
@@ -85,7 +76,10 @@ def test_a_controller_that_begins_to_lie_in_the_middle_gives_nothing(places: Pat
         (places / "watts").write_text("65535")
         time.sleep(0.4)
 
-    assert watch(meters, turn_bad, folder=places).measured == [{}]
+    done = watch(meters, turn_bad, folder=places)
+    assert done.measured == [{}]
+    (sentence,) = done.said
+    assert "The power source ipmi told 65535 W, which means that" in sentence
 
 
 def test_a_controller_that_vanishes_in_the_middle_gives_nothing(places: Path) -> None:
@@ -223,16 +217,7 @@ def test_an_account_is_sent_and_a_refused_one_is_named(server: RedfishServer, se
     assert "refuses the account (HTTP 401)" in sentence
 
 
-@pytest.mark.parametrize(
-    ("watts", "said"),
-    [
-        (0, "of n1 told 0 W"),
-        (-1, "of n1 told -1 W"),
-        (65535, "of n1 told 65535 W"),
-        (None, "tells no power"),
-        ("many", "tells no power"),
-    ],
-)
+@pytest.mark.parametrize(("watts", "said"), [(0, "of n1 told 0 W"), ("many", "tells no power")])
 def test_redfish_that_begins_to_lie_gives_nothing(
     server: RedfishServer, places: Path, watts: object, said: str
 ) -> None:

@@ -86,30 +86,20 @@ def test_a_gpu_without_a_counter_tells_its_power(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
-    [
-        (lambda _: 0.0, "of GPU 0 told 0 W: the counter stood still"),
-        (lambda at_s: 1e9 - 1e6 * at_s, "of GPU 0 jumped back"),
-        (lambda _: -5.0, "told -0.005 J"),
-        (lambda at_s: 1e9 if at_s < 0.4 else 1e18, "jumped by"),
-        (lambda _: float("nan"), "told nan J"),
-    ],
+    ("millijoules", "milliwatts", "why"),
+    [(lambda at_s: 1e9 - 1e6 * at_s, 3e5, "of GPU 0 jumped back"), (None, 65_535_000.0, "told 65535 W")],
 )
-def test_a_gpu_whose_counter_lies_gives_nothing(
-    monkeypatch: pytest.MonkeyPatch, places: Path, told: Callable[[float], float], why: str
+def test_a_gpu_that_lies_gives_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+    places: Path,
+    millijoules: Callable[[float], float] | None,
+    milliwatts: float,
+    why: str,
 ) -> None:
-    nvml(monkeypatch, told)
+    nvml(monkeypatch, millijoules, lambda _: milliwatts)
     done = watch(PowerMeters.found(), nap, folder=places)
     assert done.measured == [{}]
     assert why in done.said[0]
-
-
-@pytest.mark.parametrize("milliwatts", [0.0, -5000.0, 65_535_000.0])
-def test_a_gpu_whose_power_lies_gives_nothing(monkeypatch: pytest.MonkeyPatch, places: Path, milliwatts: float) -> None:
-    nvml(monkeypatch, None, lambda _: milliwatts)
-    done = watch(PowerMeters.found(), nap, folder=places)
-    assert done.measured == [{}]
-    assert f"told {milliwatts / 1000:.0f} W" in done.said[0]
 
 
 def test_a_gpu_that_vanishes_gives_nothing(monkeypatch: pytest.MonkeyPatch, places: Path) -> None:
@@ -215,16 +205,14 @@ def test_a_meter_that_lies_or_hangs_in_the_middle_gives_nothing(places: Path) ->
     watts = places / "watts"
     watts.write_text("100")
     program(places / "plug", f"#!/bin/sh\n[ -e {places}/hang ] && sleep 600\ncat {watts}\n")
-    for bad in ("0", "-1", "65535", "nan", "inf"):
-        watts.write_text("100")
-        meters = PowerMeters.found(command=f"{places}/plug")
+    meters = PowerMeters.found(command=f"{places}/plug")
 
-        def lie(bad: str = bad) -> None:
-            time.sleep(0.3)
-            watts.write_text(bad)
-            time.sleep(0.4)
+    def lie() -> None:
+        time.sleep(0.3)
+        watts.write_text("nan")
+        time.sleep(0.4)
 
-        assert watch(meters, lie, folder=places).measured == [{}]
+    assert watch(meters, lie, folder=places).measured == [{}]
     watts.write_text("100")
     meters = PowerMeters.found(command=f"{places}/plug")
 

@@ -1,10 +1,12 @@
 """Powers over the time of a solve, from readings of watts and of counters."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tuner.trial.observers.energy.contract import HERE, PowerPart
+from tuner.trial.observers.energy.contract import HERE, PowerPart, PowerSourceError
 from tuner.trial.observers.energy.trace import MOST_KEPT, Trace
 
 
@@ -17,6 +19,42 @@ def test_a_long_time_keeps_only_so_many_powers_of_all_parts_together(readings: i
     assert len(times_s) == len(power) <= MOST_KEPT
     assert list(times_s) == sorted(times_s)
     assert power == pytest.approx([2 * watts] * len(power))
+
+
+@pytest.mark.parametrize(
+    ("watts", "why"),
+    [
+        (0.0, "told 0 W"),
+        (-4.0, "told -4 W"),
+        (65535.0, "told 65535 W, which means that the meter does not know"),
+        (math.nan, "told no number of watts"),
+        (math.inf, "told no number of watts"),
+    ],
+)
+def test_a_power_that_no_node_draws_is_refused(watts: float, why: str) -> None:
+    told = Trace([PowerPart(HERE)])
+    for second in range(10):
+        told.add(float(second), (200.0 if second < 5 else watts,))
+    with pytest.raises(PowerSourceError, match=why):
+        told.energy_j(0.0, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("joules", "why"),
+    [
+        ([1e9] * 10, "told 0 W: the counter stood still"),
+        ([1e9 - 1e3 * second for second in range(10)], r"jumped back from 1e\+09 to 9.99999e\+08 J"),
+        ([-5.0] * 10, "told -5 J"),
+        ([math.nan] * 10, "told nan J"),
+        ([1e9] * 5 + [1e18] * 5, r"jumped by 1e\+18 J in 1.0 s"),
+    ],
+)
+def test_a_counter_that_cannot_be_true_is_refused(joules: list[float], why: str) -> None:
+    told = Trace([PowerPart(HERE, counts=True)])
+    for second, value in enumerate(joules):
+        told.add(float(second), (value,))
+    with pytest.raises(PowerSourceError, match=why):
+        told.energy_j(0.0, 9.0)
 
 
 def test_a_counter_that_begins_again_has_no_power_below_zero() -> None:
