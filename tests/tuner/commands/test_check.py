@@ -17,7 +17,6 @@ from replayed import replaying
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.disturbance import Cause, Conditions, Disturbance, Reason
-from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
 from results.store.store import Store
@@ -352,31 +351,6 @@ def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, datab
     error = junit_case(home / "check.xml").find("error")
     assert error is not None
     assert "there is no such file" in error.get("message", "")
-
-
-@pytest.mark.parametrize(
-    ("baseline", "sentence"),
-    [
-        ("simulated", "check measures real machines: ⟦baseline⟧ simulated was simulated"),
-        ("empty", "⟦baseline⟧ empty: that study has no valid run"),
-    ],
-)
-def test_a_baseline_that_cannot_be_compared_with_is_refused(database: str, baseline: str, sentence: str) -> None:
-    with pytest.raises(TunerError, match=sentence):
-        checked(CheckRequest(CheckAsk(baseline), db=database))
-
-
-def test_a_baseline_that_is_not_there_is_refused(database: str) -> None:
-    with pytest.raises(ResultsError, match="gone"):
-        checked(CheckRequest(CheckAsk("gone"), db=database))
-
-
-def test_a_file_of_junit_that_cannot_be_written_is_refused_before_anything_runs(home: Path, database: str) -> None:
-    (home / "file").touch()
-    with pytest.raises(TunerError, match="is a file, not a folder"):
-        checked(CheckRequest(CheckAsk("before"), junit=home / "file" / "check.xml", db=database))
-    with pytest.raises(TunerError, match="is a folder: name a file in it"):
-        checked(CheckRequest(CheckAsk("before"), junit=home, db=database))
 
 
 ROWS = """T/V                N    NB     P     Q               Time                 Gflops

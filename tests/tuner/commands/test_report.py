@@ -52,20 +52,6 @@ def test_the_command_writes_a_page_of_several_studies(hpltune: Run, store: Store
     assert (home / "two.html").read_text().count("<article") == 2
 
 
-def test_a_study_that_is_not_there_and_a_file_that_cannot_be_written_are_one_sentence(
-    hpltune: Run, store: Store, home: Path
-) -> None:
-    filled(store, [60.0])
-    missing = hpltune("report", "other")
-    assert missing.returncode == 1
-    assert missing.stderr.startswith("hpltune: there is no study other")
-    (home / "page.html").mkdir()
-    refused = hpltune("report", "study", "--out", "page.html")
-    assert refused.returncode == 1
-    assert refused.stderr.count("\n") == 1
-    assert "page.html" in refused.stderr
-
-
 @pytest.mark.heavy
 def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> None:
     record, asked = trial(1, 5.0), list[str]()

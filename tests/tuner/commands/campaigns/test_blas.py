@@ -91,25 +91,6 @@ class TestOnThisMachine:
         return shared_library(home / "libbroken.so", aborts, "-Wl,--no-as-needed", str(rest))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--blas", "openblas"), "--blas openblas: a comparison needs two libraries or more"),
-        (("--set", "blas=openblas,blis"), "--set blas=… : here --blas NAME chooses the libraries, once for each"),
-        (("--cluster", "kronos"), "--cluster kronos is a virtual cluster"),
-        (("--budget", "soon"), "--budget soon: not a duration"),
-        (("--resume", "--trials", "3"), "--trials cannot be given with --resume"),
-        (("--resume",), "holds no comparison to go on with: `hpltune blas` makes one"),
-        (("--space", "nowhere"), "nowhere"),
-    ],
-)
-def test_bad_input_gets_one_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
-    done = hpltune("blas", *arguments)
-    assert done.returncode in {1, 2}
-    assert sentence in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_a_study_of_tune_is_no_comparison_and_a_comparison_no_search(home: Path) -> None:
     db = str(home / "x.db")
     with Store.open(home / "x.db") as store:

@@ -356,11 +356,6 @@ def test_what_becomes_of_outputs_is_what_it_was(
     hold_scene(request, "import", SCENES, scene, "".join([*said, "\n".join(stored(store))]).replace(str(home), "HOME"))
 
 
-def test_a_path_that_is_not_there_is_refused_in_one_sentence(store: Store, home: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such file or folder"):
-        imported(store, home / "nowhere")
-
-
 def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:
     (home / "a.out").write_text(ONE)
     imported(store, home / "a.out", study="one")

@@ -73,12 +73,3 @@ def test_the_page_of_a_failed_trial_says_why(hpltune: Run) -> None:
     text = page(hpltune, "3")
     assert '<p class="bad">' in text
     assert "rank 1 said &lt;script&gt;" in text
-
-
-@pytest.mark.usefixtures("study")
-@pytest.mark.parametrize("words", [(), ("study",), ("study", "1", "--output")])
-def test_a_page_is_of_one_trial(hpltune: Run, words: tuple[str, ...]) -> None:
-    done = hpltune("show", *words, "--html", "page.html")
-    assert done.returncode == 2
-    assert "--html is for one trial" in " ".join(done.stderr.split())
-    assert not Path("page.html").exists()
