@@ -38,19 +38,6 @@ def test_a_check_is_told_whole(client: TestClient, store: Store) -> None:
     assert (told["slow"], told["sentences"], told["facts"]["kernel"]["node1"]) == (["node2"], ["node2 is slow"], "6.8")
 
 
-@pytest.mark.parametrize("address", [f"{CHECKS}/7", "/node-checks/7", "/node-checks/7/report", "/node-checks/7/live"])
-def test_a_check_that_is_not_there_is_told(client: TestClient, address: str) -> None:
-    answer = client.get(address)
-    assert (answer.status_code, answer.json()["detail"]) == (
-        404,
-        "There is no check 7 of nodes: /api/v1/node-checks lists all.",
-    )
-
-
-def test_a_cursor_of_another_list_is_refused(client: TestClient) -> None:
-    assert client.get(CHECKS, params={"cursor": "x"}).status_code == 400
-
-
 def test_the_page_has_the_verdict_first_then_a_map_of_all_nodes(client: TestClient, store: Store) -> None:
     store.node_checks.add(kept(ready=False))
     page = client.get("/node-checks/1").text

@@ -22,7 +22,7 @@ from tuner.stopping import StopRequest
 TWO = ("--blas", "openblas", "--blas", "blis", "--set", "N=800", "--set", "NB=64,128", "--set", "kernel=auto")
 ASKED = TuneOptions(
     space="blas",
-    budget=Budget(trials=2, wall_s=60.0),
+    budget=Budget(trials=2, wall_s=40.0),
     blas_only=("openblas", "blis"),
     overrides={"N": ["800"], "NB": ["64"], "kernel": ["auto"]},
     shootout=True,
@@ -40,7 +40,7 @@ class TestOnThisMachine:
     pytestmark = real
 
     def test_each_library_is_searched_by_itself_and_then_all_run_in_rounds(self, hpltune: Run, home: Path) -> None:
-        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "90s", "--json")
+        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "40s", "--json")
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert {entry["blas"] for entry in found["ranking"]} | set(found["without_rounds"]) == {"openblas", "blis"}

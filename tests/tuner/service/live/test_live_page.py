@@ -147,13 +147,6 @@ def test_files_of_pages_may_be_kept_for_ever_and_change_their_names(client: Test
     assert (wrong.status_code, wrong.headers["cache-control"]) == (404, "no-store")
 
 
-@pytest.mark.parametrize("address", ["/campaigns/nobody", "/campaigns/nobody/live", "/assets/..%2Fpage.css"])
-def test_what_is_not_there_is_a_problem(client: TestClient, address: str) -> None:
-    answer = client.get(address)
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/problem+json"
-
-
 def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     crashed: dict[str, Any] = {

@@ -112,26 +112,3 @@ def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> 
     said = text_of(client, "/compare?studies=before&studies=after")
     assert "Studies before and after" in said
     assert "82.00" in said
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("two")
-@pytest.mark.parametrize(
-    ("asked", "status", "sentence"),
-    [
-        ("", 200, "Tick two or more of the newest campaigns."),
-        ("?studies=before", 422, "Campaign before cannot be compared with itself: tick another one, too."),
-        ("?studies=before&studies=before", 422, "Campaign before cannot be compared with itself"),
-        ("?studies=before&studies=nobody", 404, "There is no campaign nobody that has begun: tick others below."),
-        ("?studies=before&studies=/etc/passwd%23after", 404, "passwd"),
-        ("?studies=before&studies=empty", 422, "Campaign empty has no run that counts; its page tells what ran."),
-    ],
-)
-def test_what_cannot_be_compared_is_told_above_the_list(
-    client: TestClient, store: Store, asked: str, status: int, sentence: str
-) -> None:
-    store.create_study(a_study("empty"))
-    said = text_of(client, f"/compare{asked}", status)
-    assert sentence in said
-    assert "hpltune show" not in said
-    assert set(listed(client, f"/compare{asked}")) == {"before", "after", "empty"}

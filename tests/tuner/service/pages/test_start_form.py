@@ -175,10 +175,6 @@ def test_a_copy_begins_with_all_that_the_first_one_was_given(client: TestClient)
     assert document(client, "quick-1") == {key: value for key, value in asked.items() if key != "name"}
 
 
-def test_only_a_campaign_that_was_handed_in_can_be_copied(client: TestClient) -> None:
-    assert client.get("/new?from=nobody").status_code == 404
-
-
 def test_a_form_of_another_page_is_refused(client: TestClient) -> None:
     fields = {**opened(client).fields, **QUICK, "form_token": "guessed"}
     assert client.post("/new", data=fields).status_code == 403
@@ -263,9 +259,3 @@ def test_a_field_that_the_form_does_not_have_is_refused(client: TestClient) -> N
         answer = send(client, opened(client), do, **QUICK, trails="5")
         assert (answer.status_code, "trails: the form has no such field." in answer.text) == (422, True)
     assert client.get("/api/v1/queue").json()["queued"] == []
-
-
-@pytest.mark.parametrize("name", ["a%00b", "%ED%A0%80", "%1B[2J"])
-def test_a_form_like_a_campaign_that_cannot_be_called_so_is_told_with_a_sentence(client: TestClient, name: str) -> None:
-    answer = client.get(f"/new?from={name}")
-    assert answer.status_code in {404, 422}, answer.text
