@@ -18,7 +18,7 @@ INDEX = page("docs/index.md")
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--set", "N=800", "--budget", "30s"],
+    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--set", "N=400", "--budget", "40s"],
     "reproduce": ["--trials", "0"],
     "run": ["--repeats", "1"],
     "calibrate": ["--checks", "0", "--rounds", "1"],

@@ -15,8 +15,11 @@ import pytest
 from fastapi.testclient import TestClient
 from golden import play, scenes_of, seen
 from golden_studies import add_studies_without_answers, write_studies
+from live_watch import trials
+from node_check_builders import kept
 from record_builders import a_study
 
+from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
 
@@ -47,6 +50,10 @@ WORK: Mapping[str, Callable[..., object]] = {
     "end": lambda store, name, state, *reason: store.queue.end(name, QueueState(state), " ".join(reason)),
     "begin-study": lambda store, name: store.create_study(a_study(name)),
     "end-study": lambda store, name, state: store.end_study(name, state),
+    "trials": lambda store, name, *rates: trials(store, *map(float, rates), name=name),
+    "check-nodes": lambda store: store.node_checks.add(kept(ready=False)),
+    "begin-check": lambda store, name: store.node_checks.add(kept(state=NodeCheckState.RUNNING, campaign=name)),
+    "leave-check": lambda store, name: store.node_checks.leave(name),
 }
 """What the process of a campaign does, by the first word of a prompt; the other prompts are requests."""
 

@@ -19,12 +19,12 @@ from tuner.events import Event, TrialEnded
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 
-TWO = ("--blas", "openblas", "--blas", "blis", "--set", "N=800", "--set", "NB=64,128", "--set", "kernel=auto")
+TWO = ("--blas", "openblas", "--blas", "blis", "--set", "N=400", "--set", "NB=64,128", "--set", "kernel=auto")
 ASKED = TuneOptions(
     space="blas",
     budget=Budget(trials=2, wall_s=40.0),
     blas_only=("openblas", "blis"),
-    overrides={"N": ["800"], "NB": ["64"], "kernel": ["auto"]},
+    overrides={"N": ["400"], "NB": ["64"], "kernel": ["auto"]},
     shootout=True,
 )
 real = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -40,7 +40,7 @@ class TestOnThisMachine:
     pytestmark = real
 
     def test_each_library_is_searched_by_itself_and_then_all_run_in_rounds(self, hpltune: Run, home: Path) -> None:
-        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "40s", "--json")
+        done = hpltune("blas", *TWO, "--trials", "2", "--budget", "45s", "--json")
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         assert {entry["blas"] for entry in found["ranking"]} | set(found["without_rounds"]) == {"openblas", "blis"}
@@ -49,7 +49,7 @@ class TestOnThisMachine:
         searched = [str(record.params["blas"]) for record in records if record.kind is not Kind.CONFIRMATION]
         first = searched[0]
         assert searched == sorted(searched, key=lambda name: name != first), "a library is searched at a time"
-        assert {record.params["N"] for record in records if record.kind is Kind.SEARCH} == {800}
+        assert {record.params["N"] for record in records if record.kind is Kind.SEARCH} == {400}
         assert len({record.key for record in records if record.kind is Kind.CONFIRMATION}) in {0, 2}
 
     def test_what_was_stopped_goes_on_and_what_is_complete_is_told_again(self, home: Path) -> None:
