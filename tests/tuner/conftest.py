@@ -9,6 +9,8 @@ from in_process import run_in_process
 from made_study import MakeStudy, studies
 from replayed import replaying
 
+from results.store.store import Store
+
 
 @pytest.fixture
 def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -18,6 +20,13 @@ def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    """The user's own database."""
+    with Store.open(home / "data/hpltune.db") as store:
+        yield store
 
 
 @pytest.fixture

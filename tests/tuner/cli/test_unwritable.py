@@ -144,11 +144,7 @@ def test_a_pipe_that_was_closed_is_left_in_silence(arguments: str) -> None:
 def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str) -> None:
     with FULL.open("w") as stream:
         done = subprocess.run(
-            [str(HPLTUNE), *arguments.split()],
-            stdout=stream,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
+            [str(HPLTUNE), *arguments.split()], stdout=stream, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (1, "hpltune: the system: No space left on device\n")
 

@@ -23,13 +23,6 @@ SMALL = ("--xhpl", OFFERED, "--space", "quick", "--set", "N=400", "--set", "NB=3
 
 
 @pytest.fixture
-def service(home: Path) -> Iterator[RunningService]:
-    assert home
-    with replaying_service() as running:
-        yield running
-
-
-@pytest.fixture
 def url(service: RunningService) -> str:
     return str(service.client.base_url)
 

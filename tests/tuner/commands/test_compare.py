@@ -1,6 +1,6 @@
 """`hpltune compare`: how the best of studies, or of the values of a parameter, differ, and whether that is chance."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -25,12 +25,6 @@ FAR = (60.9, 61.6, 61.1)
 """Slower by more than two occasions of one machine are apart."""
 Rates = Mapping[int, Sequence[float]]
 Filled = tuple[str, Rates, Mapping[str, Any]]
-
-
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
 
 
 def filled(
@@ -112,10 +106,7 @@ SCENES: Mapping[str, tuple[list[Filled], CompareAsk]] = {
     "a difference that may be one of the occasions is told as that": (PAIR, ONE_OTHER),
     "checks of eight days tell how much occasions differ": ([*PAIR, *checks(timedelta(days=1))], ONE_OTHER),
     "checks one after the other are one occasion": ([*PAIR, *checks(timedelta(minutes=1))], ONE_OTHER),
-    "checks of every fourth hour are as many occasions as half days": (
-        [*PAIR, *checks(timedelta(hours=4))],
-        ONE_OTHER,
-    ),
+    "checks of every fourth hour are as many occasions as half days": ([*PAIR, *checks(timedelta(hours=4))], ONE_OTHER),
     "imported checks tell nothing of how this machine differs between days": (
         [(name, rates, IMPORTED) for name, rates, _ in PAIR] + checks(timedelta(days=1), engine="import"),
         ONE_OTHER,

@@ -1,6 +1,6 @@
 """`hpltune report`: the page of a study says what was found, how, on what machine, and how to repeat it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,6 @@ from tuner.reports.summary import StudySummary
 
 def trial(number: int, gflops: float | None, **changed: Any) -> TrialRecord:
     return finished(number, gflops, cost_s=60.0, **changed)
-
-
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
 
 
 def filled(store: Store, rates: Sequence[float]) -> None:

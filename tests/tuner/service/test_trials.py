@@ -166,26 +166,6 @@ def test_a_list_tells_of_a_trial_as_soon_as_it_has_ended(client: TestClient, sto
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("one")
-def test_each_trial_has_a_page_that_leads_to_its_campaign_and_its_files(client: TestClient) -> None:
-    campaign, page = client.get("/campaigns/one").text, client.get("/campaigns/one/trials/1")
-    assert '<a href="/campaigns/one/trials/1">1</a>' in campaign
-    assert page.status_code == 200
-    assert "Trial 1 of study one" in page.text
-    assert 'class="brand" href="/"' in page.text
-    for address in (
-        "/campaigns/one",
-        "/campaigns/one/trials/2",
-        f"{ONE}/trials/1/HPL.dat",
-        f"{ONE}/trials/1/output.txt",
-    ):
-        assert f'href="{address}"' in page.text
-        assert client.get(address).status_code == 200
-    assert "/campaigns/one/trials/0" not in page.text
-    assert "unsafe" not in page.headers["content-security-policy"]
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("one")
 def test_the_page_of_a_failed_trial_and_of_one_at_work_offer_only_what_there_is(client: TestClient) -> None:
     failed, running = client.get("/campaigns/one/trials/2").text, client.get("/campaigns/one/trials/3").text
     assert "no compiler" in failed

@@ -35,12 +35,6 @@ EXCERPT = "WR11C2R4        6000   192     1     2               2.00            
 
 
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
-
-
-@pytest.fixture
 def outputs(home: Path) -> Path:
     """A folder of outputs that HPL really printed: two whole ones, one whose check failed, one that was cut off."""
     folder = home / "runs"
