@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_user import Run
 from golden import hold_scene, told
 from record_builders import START, a_study, begun, finished
 
@@ -37,13 +36,6 @@ def filled(store: Store, rates: Sequence[float]) -> None:
         done = finished(number, gflops, key=f"{NB}|1x2", params=params, hpl=HplParams(6000, NB, 1, 2))
         store.finish(replace(done, kind=Kind.SEARCH))
     store.end_study("study", "complete")
-
-
-def test_the_command_writes_a_page_of_several_studies(hpltune: Run, store: Store, home: Path) -> None:
-    filled(store, [60.0, 70.0])
-    done = hpltune("report", "study", "study", "--out", "two.html", "--static")
-    assert (done.returncode, done.stdout) == (0, "Wrote two.html. Open it in a browser.\n"), done.stderr
-    assert (home / "two.html").read_text().count("<article") == 2
 
 
 @pytest.mark.heavy

@@ -120,14 +120,6 @@ def test_a_ranking_is_shown_though_the_winner_cannot_be_written_at_the_end(hpltu
     assert "HPL.dat: Is a directory" in done.stderr
 
 
-def test_folders_that_are_made_for_a_database_or_an_export_are_told(hpltune: Run, stored: Callable[..., Path]) -> None:
-    stored("one")
-    assert hpltune("export", "csv", "-o", "there/one.csv").stdout == "wrote there/one.csv into a new folder, there\n"
-    assert hpltune("export", "csv", "-o", "there/one.csv").stdout == "wrote there/one.csv\n"
-    done = hpltune("tune", "--db", "new/own.db", "--set", "nb=3")
-    assert done.stderr.startswith("hpltune: new was not there; it is made for the database\n")
-
-
 def test_a_stranger_s_note_and_tags_are_bounded() -> None:
     host = {"note": "x" * 9000, **{f"tag t{number}": True for number in range(99)}, "tag <b>": True, "tag off": False}
     study = a_study(host=host)
