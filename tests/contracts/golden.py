@@ -1,8 +1,12 @@
-"""Files of tests/golden hold what is told, letter by letter: `--update` writes them."""
+"""Files of tests/golden hold what is told, letter by letter: `--update` writes them.
+
+A file whose scenes have prompts says also what is asked: who adds a scene writes its head and the lines that begin with
+`$ ` (or with `> `, where a line goes on), and `--update` writes what is answered.
+"""
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +20,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 LONG = re.compile(r"-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 """Numbers whose last digits depend on the processor."""
 HEAD = re.compile(r"^==== (.+)\n", re.MULTILINE)
+PROMPT = re.compile(r"^\$ .*\n(?:> .*\n)*", re.MULTILINE)
 
 
 def steady(text: str) -> str:
@@ -30,16 +35,30 @@ def hold(request: pytest.FixtureRequest, name: str, text: str) -> None:
     assert text == file.read_text("utf-8")
 
 
+def scenes_of(name: str) -> dict[str, str]:
+    """The scenes of a file, each with its text."""
+    file = GOLDEN / f"{name}.txt"
+    _, *parts = HEAD.split(file.read_text("utf-8")) if file.exists() else [""]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 def hold_scene(request: pytest.FixtureRequest, name: str, scenes: Collection[str], scene: str, text: str) -> None:
     """Hold what one of some scenes tells against its part of a file, which has a part for each and no other."""
     file, text = GOLDEN / f"{name}.txt", "\n".join(line.rstrip() for line in steady(text).splitlines()) + "\n\n"
-    _, *parts = HEAD.split(file.read_text("utf-8")) if file.exists() else [""]
-    held = dict(zip(parts[::2], parts[1::2], strict=True))
+    held = scenes_of(name)
     if request.config.getoption("--update"):
         held = {one: held.get(one, "") for one in scenes} | {scene: text}
         file.write_text("".join(f"==== {one}\n{told}" for one, told in held.items()), "utf-8")
     assert list(held) == list(scenes)
     assert text == held[scene]
+
+
+def play(request: pytest.FixtureRequest, name: str, scene: str, answer: Callable[[str], str]) -> None:
+    """Ask what a scene of a file asks, and hold the answers against those that stand there."""
+    scenes = scenes_of(name)
+    asked = [found[0].rstrip("\n") for found in PROMPT.finditer(scenes[scene])]
+    said = [f"{lines}\n{answer(lines[2:].replace(f'{chr(10)}> ', chr(10)))}" for lines in asked]
+    hold_scene(request, name, scenes, scene, "\n".join(said))
 
 
 def told(*reports: Report, width: int = 100) -> str:

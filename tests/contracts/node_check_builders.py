@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, get_type_hints
+from typing import Any
 
 from hypothesis import strategies as st
-from record_strategies import moments, texts
+from record_strategies import any_of, moments, texts
 
 from results.node_check import Finding, GroupRun, NodeCheck, NodeRun, PairRate, Severity
 from results.store.node_checks import KeptCheck, NodeCheckState
@@ -28,12 +28,6 @@ def kept(check: NodeCheck | None = None, *, ready: bool = True, alike: bool = Tr
     slow = Finding(Severity.SLOW, "slow-node", ("node2",), "dgemm-all", "node2 is slow", 12.5)
     findings = () if ready else (slow,)
     return replace(KeptCheck(check or a_check(), NodeCheckState.COMPLETE, ready, alike, findings), **changed)
-
-
-def any_of(kind: type[Any], **own: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Any record of a class, with all of its fields, also those that have no column."""
-    hints = get_type_hints(kind)
-    return st.builds(kind, **{name: own[name] if name in own else st.from_type(hint) for name, hint in hints.items()})
 
 
 runs = any_of(

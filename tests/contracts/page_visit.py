@@ -1,12 +1,14 @@
 """A page of hpltune in a real browser, with what it complained of and asked for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from needs import skip_without
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from running_service import OpenService
 from waiting import PATIENCE_S
 
 PATIENCE_MS = 1000 * PATIENCE_S
@@ -33,6 +35,28 @@ def running_browser() -> Iterator[Browser]:
         expect.set_options(timeout=PATIENCE_MS)
         yield browser
         browser.close()
+
+
+EVERYTHING = ("",)
+"""What is tolerated where a browser may complain of anything."""
+
+
+@contextmanager
+def opened(
+    browser: Browser, service: OpenService, address: str, tolerated: Sequence[str] = (), **options: Any
+) -> Iterator[Page]:
+    """A page of a service in a browser of its own; whatever that complains of fails the test, but what is tolerated."""
+    context = browser.new_context(base_url=str(service.client.base_url), **options)
+    context.set_default_timeout(PATIENCE_MS)
+    page, complaints = context.new_page(), list[str]()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    try:
+        yield page
+        assert not [said for said in complaints if not any(words in said for words in tolerated)]
+    finally:
+        context.close()
 
 
 class Visit:

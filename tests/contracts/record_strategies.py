@@ -1,12 +1,13 @@
 """Hypothesis strategies: any study and any outcome of a trial that hpltune could have to keep."""
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, get_type_hints
 
 from hypothesis import strategies as st
 from record_builders import begun
 
-from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Scalar, Swap
-from results.record import BlasObservation, Invalidity, Kind, Study, TrialRecord, TrialState
+from hpl.params import HplParams, Scalar
+from results.record import BlasObservation, Study, TrialRecord, TrialState
 
 anything = st.text(max_size=40)
 """What a program may print, and what JSON may hold."""
@@ -24,91 +25,58 @@ open_json = st.dictionaries(anything, st.none() | scalars | st.lists(scalars, ma
 versions = st.dictionaries(anything, anything, max_size=3)
 
 
+def any_of(kind: type[Any], **own: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Any record of a class, with all of its fields, also those that have no column."""
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{name: own[name] if name in own else st.from_type(hint) for name, hint in hints.items()})
+
+
 def studies() -> st.SearchStrategy[Study]:
-    return st.builds(
+    return any_of(
         Study,
-        name=texts,
         created_at=moments,
-        space_name=texts,
-        space_text=texts,
-        engine=texts,
-        options=open_json,
-        host=open_json,
-        rpeak_gflops=figures,
-        price_usd=figures,
-        power_w=figures,
         versions=versions,
+        **dict.fromkeys(("name", "space_name", "space_text", "engine"), texts),
+        **dict.fromkeys(("options", "host"), open_json),
+        **dict.fromkeys(("rpeak_gflops", "price_usd", "power_w"), figures),
     )
 
 
 def hpl_params() -> st.SearchStrategy[HplParams]:
-    return st.builds(
+    return any_of(
         HplParams,
         N=st.integers(0, 2**31 - 1),
-        NB=whole,
-        P=st.integers(1, 2**15),
-        Q=st.integers(1, 2**15),
-        PMAP=st.sampled_from(Pmap),
         threshold=st.floats(allow_nan=False, allow_infinity=False),
-        PFACT=st.sampled_from(Fact),
-        NBMIN=whole,
         NDIV=st.integers(2, 2**31 - 1),
-        RFACT=st.sampled_from(Fact),
-        BCAST=st.sampled_from(Bcast),
         DEPTH=st.integers(0, 9),
-        SWAP=st.sampled_from(Swap),
-        swap_threshold=whole,
-        L1=st.sampled_from(Form),
-        U=st.sampled_from(Form),
-        EQUIL=st.booleans(),
-        alignment=whole,
+        **dict.fromkeys(("P", "Q"), st.integers(1, 2**15)),
+        **dict.fromkeys(("NB", "NBMIN", "swap_threshold", "alignment"), whole),
     )
 
 
 def observed() -> st.SearchStrategy[BlasObservation]:
-    return st.builds(
-        BlasObservation,
-        library=texts,
-        version=texts,
-        kernel=texts,
-        threads=st.none() | whole,
-        hosts=st.lists(anything, max_size=3).map(tuple),
-    )
+    own = {"threads": st.none() | whole, "hosts": st.lists(anything, max_size=3).map(tuple)}
+    return any_of(BlasObservation, **dict.fromkeys(("library", "version", "kernel"), texts), **own)
 
 
 def outcomes() -> st.SearchStrategy[TrialRecord]:
     """Trials of the study "study" that have ended."""
-    return st.builds(
+    return any_of(
         TrialRecord,
         study=st.just(begun().study),
         number=st.just(1),
-        kind=st.sampled_from(Kind),
         state=st.sampled_from([state for state in TrialState if state is not TrialState.RUNNING]),
         params=st.dictionaries(anything, scalars, max_size=5),
-        key=texts,
         started_at=moments,
-        invalidity=st.none() | st.sampled_from(Invalidity),
-        reason=texts,
-        hpl=st.none() | hpl_params(),
-        blas=texts,
-        kernel=texts,
-        ranks=st.none() | whole,
-        threads=st.none() | whole,
-        time_s=figures,
-        gflops=figures,
-        residual=figures,
-        passed=st.none() | st.booleans(),
-        observed=st.none() | observed(),
-        command=texts,
-        directory=texts,
-        hpl_dat=anything,
-        output=anything,
-        errors_text=anything,
         ended_at=st.none() | moments,
-        cost_s=figures,
-        xhpl_key=texts,
+        hpl=st.none() | hpl_params(),
+        observed=st.none() | observed(),
         versions=versions,
         part=st.floats(0.01, 1.0),
         session=st.integers(0, 9),
         measurements=st.dictionaries(texts, st.floats(allow_nan=False, allow_infinity=False), max_size=3),
+        **dict.fromkeys(("key", "reason", "blas", "kernel", "command", "directory", "xhpl_key"), texts),
+        **dict.fromkeys(("hpl_dat", "output", "errors_text"), anything),
+        **dict.fromkeys(("ranks", "threads"), st.none() | whole),
+        **dict.fromkeys(("time_s", "gflops", "residual", "cost_s"), figures),
     )

@@ -26,9 +26,7 @@ def test_a_quiet_run_is_not_disturbed() -> None:
 
 
 @pytest.mark.parametrize("measured", [{}, {"solve_s": 12.0}, {"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.0}])
-def test_of_what_was_measured_too_little_nothing_is_known(
-    measured: dict[str, float],
-) -> None:
+def test_of_what_was_measured_too_little_nothing_is_known(measured: dict[str, float]) -> None:
     assert judge(measured, 2.0) == (Conditions.UNKNOWN, None)
 
 

@@ -11,6 +11,8 @@ from net_lab import HostsLab
 from on_head import OnHead, on_head
 from replayed import replaying
 
+from results.store.store import Store
+
 
 @pytest.fixture
 def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -20,6 +22,13 @@ def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    """The user's own database."""
+    with Store.open(home / "data/hpltune.db") as store:
+        yield store
 
 
 @pytest.fixture

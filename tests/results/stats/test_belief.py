@@ -139,10 +139,7 @@ def test_without_a_repeat_nothing_is_believed() -> None:
     assert [
         entry.expected_gflops
         for entry in rerank_by_posterior([Ranked("b", {}, (90.0,), 1), Ranked("a", {}, (100.0,), 2)])
-    ] == [
-        100.0,
-        90.0,
-    ]
+    ] == [100.0, 90.0]
 
 
 def test_what_stands_alone_is_believed_as_it_ran() -> None:

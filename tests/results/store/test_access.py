@@ -3,23 +3,15 @@ from pathlib import Path
 
 import pytest
 from access_contract import AccessContract
-from postgresql_server import Server
 
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 
-class TestSqliteAccess(AccessContract):
+class TestAccess(AccessContract):
     @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        with Store.open(tmp_path / "hpltune.db") as store:
-            yield store
-
-
-class TestPostgresqlAccess(AccessContract):
-    @pytest.fixture
-    def store(self, server: Server) -> Iterator[Store]:
-        with Store.open(server.new_database()) as store:
+    def store(self, place: str) -> Iterator[Store]:
+        with Store.open(place) as store:
             yield store
 
 

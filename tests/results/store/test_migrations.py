@@ -23,6 +23,8 @@ from results.store.store import Store
 DATA = Path(__file__).parents[1] / "data"
 FILES = sorted(DATA.glob("schema-*.db"))
 pytestmark = pytest.mark.filterwarnings("ignore::results.errors.StoreWarning")
+ON_THIS_HOST = 8
+"""The schema of a database whose processes ended on this host; those of others ran on a host that nobody has."""
 TODAY = [name for name, _ in migrations.MIGRATIONS]
 
 
@@ -30,6 +32,20 @@ TODAY = [name for name, _ in migrations.MIGRATIONS]
 def schema_1(tmp_path: Path) -> Path:
     """A copy of the database that the version of schema 1 wrote."""
     return Path(shutil.copy(DATA / "schema-1.db", tmp_path / "hpltune.db"))
+
+
+@pytest.fixture
+def written(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A copy of the database that the version of a schema wrote, opened by this one: `@of_schema(4)`."""
+    path = Path(shutil.copy(DATA / f"schema-{request.param}.db", tmp_path / "hpltune.db"))
+    if request.param == ON_THIS_HOST:
+        made_on_this_host(path)
+    with Store.open(path, create=False) as store:
+        yield store
+
+
+def of_schema(number: int) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("written", [number], indirect=True, ids=[f"schema {number}"])
 
 
 def made_on_this_host(path: Path) -> None:
@@ -96,7 +112,6 @@ def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
         assert store.abandon_running("kronos", "killed") == 1
         store.finish(finished(store.begin(begun("kronos")), study="kronos"))
         assert len(store.records("kronos", states=[TrialState.COMPLETE])) == 3
-    assert structure(schema_1) == structure_of_a_new_database(schema_1.parent / "new.db")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -114,6 +129,8 @@ def test_an_older_database_is_copied_beside_itself_and_a_sentence_says_so(file: 
     assert sorted(tmp_path.iterdir()) == [path, copy]
     assert list(content(copy)) == before
     assert applied(path) == TODAY
+    Store.open(tmp_path / "new.db").close()
+    assert structure(path) == structure(tmp_path / "new.db")
 
 
 def test_the_copy_has_what_a_writer_left_in_the_log_and_replaces_no_earlier_copy(schema_1: Path) -> None:
@@ -139,11 +156,6 @@ def test_a_new_database_and_one_of_today_are_not_copied(tmp_path: Path) -> None:
 def content(path: Path) -> Iterator[str]:
     with closing(sqlite3.connect(path)) as connection:
         yield from connection.iterdump()
-
-
-def structure_of_a_new_database(path: Path) -> dict[str, object]:
-    Store.open(path).close()
-    return structure(path)
 
 
 def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
@@ -189,16 +201,13 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
     assert schema_1.read_bytes() == before
 
 
-def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(tmp_path: Path) -> None:
-    """The asset is what the version of schema 2 wrote."""
-    path = Path(shutil.copy(DATA / "schema-2.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        full, small, prefix = store.records("ladder")
+@of_schema(2)
+def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(written: Store) -> None:
+    full, small, prefix = written.records("ladder")
     assert [record.kind for record in (full, small, prefix)] == [Kind.SEARCH, Kind.SMALL, Kind.PREFIX]
     assert [record.part for record in (full, small, prefix)] == [1.0, 0.35, 0.05]
     assert [record.session for record in (full, small, prefix)] == [0, 0, 1]
     assert len(rank([full, small, prefix])) == 1
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
 
 
 def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path) -> None:
@@ -206,87 +215,67 @@ def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path)
         assert {(record.part, record.session) for record in store.records("kronos")} == {(1.0, 0)}
 
 
-def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_path: Path) -> None:
-    """The asset is what the version of schema 3 wrote."""
-    path = Path(shutil.copy(DATA / "schema-3.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        (original,) = store.network.originals()
-        assert (original.key, original.value, original.ssh) == (("h2", "eth0", "mtu", ""), "1500", ("ssh", "-F", "lab"))
-        (probe,) = store.network.probes("tuned")
-        assert (probe.latency_us, probe.settings, probe.points[0]) == (29.0, {"mtu": 9000}, (1, 29.0))
-        assert len(store.network.probes()) == 2
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(3)
+def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(written: Store) -> None:
+    (original,) = written.network.originals()
+    assert (original.key, original.value, original.ssh) == (("h2", "eth0", "mtu", ""), "1500", ("ssh", "-F", "lab"))
+    (probe,) = written.network.probes("tuned")
+    assert (probe.latency_us, probe.settings, probe.points[0]) == (29.0, {"mtu": 9000}, (1, 29.0))
+    assert len(written.network.probes()) == 2
 
 
-def test_a_database_of_schema_4_knows_whose_a_running_trial_is(tmp_path: Path) -> None:
-    """The asset is what the version of schema 4 wrote, on a host that nobody has."""
-    path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        store.join("shared")
-        assert store.abandon_running("shared", "killed") == 0, "whether processes of other hosts live cannot be seen"
-        assert [record.state.value for record in store.records("shared")] == ["complete", "running"]
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(4)
+def test_a_database_of_schema_4_knows_whose_a_running_trial_is(written: Store) -> None:
+    written.join("shared")
+    assert written.abandon_running("shared", "killed") == 0, "whether processes of other hosts live cannot be seen"
+    assert [record.state.value for record in written.records("shared")] == ["complete", "running"]
 
 
-def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_kind(tmp_path: Path) -> None:
-    path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        given_up, prefix = store.records("ladder")
+@of_schema(4)
+def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_kind(written: Store) -> None:
+    given_up, prefix = written.records("ladder")
     assert (given_up.kind, prefix.kind) == (Kind.GIVEN_UP, Kind.PREFIX)
     assert given_up.reason.startswith("given up after 30% of its columns: at most 61.2 GFLOPS")
 
 
-def test_a_database_of_schema_5_takes_campaigns(tmp_path: Path) -> None:
-    """The asset is what the version of schema 5 wrote."""
-    path = Path(shutil.copy(DATA / "schema-5.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        assert [study.name for study in store.studies()] == ["before-the-service"]
-        assert store.queue.find("before-the-service") is None
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(5)
+def test_a_database_of_schema_5_takes_campaigns(written: Store) -> None:
+    assert [study.name for study in written.studies()] == ["before-the-service"]
+    assert written.queue.find("before-the-service") is None
 
 
-def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
-    """The asset is what the version of schema 6 wrote."""
-    path = Path(shutil.copy(DATA / "schema-6.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        waiting = store.queue.find("waits")
-        assert waiting is not None
-        assert waiting.order.document == {"kind": "tune", "space": "quick"}
-        assert [row.noted.target for row in store.audit.newest(5)] == ["waits"]
-        assert store.node_checks.lines() == []
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(6)
+def test_a_database_of_schema_6_takes_checks_of_nodes(written: Store) -> None:
+    waiting = written.queue.find("waits")
+    assert waiting is not None
+    assert waiting.order.document == {"kind": "tune", "space": "quick"}
+    assert [row.noted.target for row in written.audit.newest(5)] == ["waits"]
+    assert written.node_checks.lines() == []
 
 
-def test_a_database_of_schema_8_tells_how_its_campaigns_stand(tmp_path: Path) -> None:
-    """The asset is what the version of schema 8 wrote."""
-    path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
-    made_on_this_host(path)
-    with Store.open(path, create=False) as store:
-        stands = {name: store.outbox.standing(name) for name in ("complete", "running", "failed", "waits")}
-        assert {name: event.state for name, event in stands.items()} == {
-            "complete": "complete",
-            "running": "killed",
-            "failed": "failed",
-            "waits": "queued",
-        }
-        assert {event.totals for name, event in stands.items() if name != "waits"} == {Totals(2, 0, 6.5, 72.0, 1)}
-        assert stands["running"].running == [3, 4]
-        assert store.outbox.reach(0, "complete") is Reach.PRUNED
-        assert store.abandon_running("running", "killed") == 2
-        *_, one, other = store.outbox.after(0, store.outbox.last_id())
-        assert (one.totals, other.totals) == (Totals(3, 1, 6.5, 72.0, 1), Totals(4, 2, 6.5, 72.0, 1))
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(8)
+def test_a_database_of_schema_8_tells_how_its_campaigns_stand(written: Store) -> None:
+    stands = {name: written.outbox.standing(name) for name in ("complete", "running", "failed", "waits")}
+    assert {name: event.state for name, event in stands.items()} == {
+        "complete": "complete",
+        "running": "killed",
+        "failed": "failed",
+        "waits": "queued",
+    }
+    assert {event.totals for name, event in stands.items() if name != "waits"} == {Totals(2, 0, 6.5, 72.0, 1)}
+    assert stands["running"].running == [3, 4]
+    assert written.outbox.reach(0, "complete") is Reach.PRUNED
+    assert written.abandon_running("running", "killed") == 2
+    *_, one, other = written.outbox.after(0, written.outbox.last_id())
+    assert (one.totals, other.totals) == (Totals(3, 1, 6.5, 72.0, 1), Totals(4, 2, 6.5, 72.0, 1))
 
 
-def test_of_trials_of_schema_8_nothing_was_measured(tmp_path: Path) -> None:
-    """The asset is what the version of schema 8 wrote."""
-    path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        assert [before.measurements for before in store.records("complete")] == [{}, {}]
-        number = store.begin(begun("complete"))
-        store.finish(replace(finished(number, study="complete"), measurements={"package_power_w": 41.5}))
-        assert store.get("complete", number).measurements == {"package_power_w": 41.5}
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(8)
+def test_of_trials_of_schema_8_nothing_was_measured(written: Store) -> None:
+    assert [before.measurements for before in written.records("complete")] == [{}, {}]
+    number = written.begin(begun("complete"))
+    written.finish(replace(finished(number, study="complete"), measurements={"package_power_w": 41.5}))
+    assert written.get("complete", number).measurements == {"package_power_w": 41.5}
 
 
 def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> None:
@@ -298,31 +287,24 @@ def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> Non
     with Store.open(path, create=False) as store:
         assert [run.measurements for run in store.records("measured")] == [{"package_power_w": 41.5}]
         assert store.queue.find("waits") is not None
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
 
 
-def test_originals_of_schema_11_are_of_unknown_machines(tmp_path: Path) -> None:
-    """The asset is what the version of schema 11 wrote."""
-    path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        left = store.network.originals()
-        assert [(one.host, one.setting, one.value, one.machine, one.boot) for one in left] == [
-            ("h1", "mtu", "9000", "", ""),
-            ("h2", "mtu", "1500", "", ""),
-        ]
-        (kept,) = store.network.remember([replace(left[0], value="3000", machine="a" * 32, boot="b" * 32)])
-        assert kept == left[0]
-        store.network.forget([one.key for one in left])
-        assert store.network.originals() == []
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(11)
+def test_originals_of_schema_11_are_of_unknown_machines(written: Store) -> None:
+    left = written.network.originals()
+    assert [(one.host, one.setting, one.value, one.machine, one.boot) for one in left] == [
+        ("h1", "mtu", "9000", "", ""),
+        ("h2", "mtu", "1500", "", ""),
+    ]
+    (kept,) = written.network.remember([replace(left[0], value="3000", machine="a" * 32, boot="b" * 32)])
+    assert kept == left[0]
+    written.network.forget([one.key for one in left])
+    assert written.network.originals() == []
 
 
-def test_of_campaigns_of_schema_11_nobody_is_told_any_more(tmp_path: Path) -> None:
-    """The asset is what the version of schema 11 wrote."""
-    path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
-    with Store.open(path, create=False) as store:
-        ended = store.queue.find("monday")
-        assert ended is not None
-        assert ended.state == "done"
-        assert store.untold.take() is None
-    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+@of_schema(11)
+def test_of_campaigns_of_schema_11_nobody_is_told_any_more(written: Store) -> None:
+    ended = written.queue.find("monday")
+    assert ended is not None
+    assert ended.state == "done"
+    assert written.untold.take() is None

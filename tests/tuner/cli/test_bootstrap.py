@@ -112,11 +112,7 @@ class Checkout:
         for tool in TOOLS:
             (self.machine / tool).symlink_to(str(shutil.which(tool)))
         self.python = program(self.machine / "python3", PYTHON)
-        self.environment = {
-            "PATH": str(self.machine),
-            "HOME": str(folder / "home"),
-            "PIP_CALLS": str(self.calls),
-        }
+        self.environment = {"PATH": str(self.machine), "HOME": str(folder / "home"), "PIP_CALLS": str(self.calls)}
 
     def start(self, *arguments: str, script: Path | None = None, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -20,7 +20,7 @@ from record_builders import a_study, begun, finished
 
 from hpl.errors import HplError
 from results.export.json_lines import from_json_lines
-from results.record import Invalidity, Kind, TrialState
+from results.record import Kind
 from results.report.text_forms import to_json, to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
@@ -181,21 +181,6 @@ def test_spaces_can_be_counted_where_hpl_cannot_run_yet(error: Exception) -> Non
     assert this_machine(SpacesRequest(cores=8, look=fail)).machine.cores == 8
 
 
-def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home: Path) -> None:
-    with Store.open(home / "study.db") as store:
-        store.create_study(a_study())
-        for changes in (
-            {},
-            {"kind": Kind.PREFIX, "gflops": None, "passed": None},
-            {"state": TrialState.FAILED, "invalidity": Invalidity.RUNTIME, "gflops": None},
-            {"state": TrialState.CANCELLED, "gflops": None},
-        ):
-            store.finish(finished(store.begin(begun()), **changes))
-        store.begin(begun())
-    done = hpltune("show", "study", "--failed", "--json", "--db", "study.db")
-    assert [trial["state"] for trial in json.loads(done.stdout)] == ["failed", "cancelled"]
-
-
 def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune: Run, home: Path) -> None:
     file = home / "data/hpltune.db"
     file.parent.mkdir()
@@ -227,15 +212,6 @@ def test_a_study_exported_as_json_lines_loses_nothing(hpltune: Run, home: Path) 
     done = hpltune("export", "jsonl", "--db", "study.db")
     assert from_json_lines(done.stdout) == stored
     assert stored[0].output
-
-
-def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
-    copy = home / "copy.db"
-    copy.write_bytes((Path(__file__).parents[2] / "results/data/schema-1.db").read_bytes())
-    for kind in ("csv", "jsonl", "md", "dat"):
-        done = hpltune("export", kind, "--db", str(copy))
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
 
 
 def loaded(text: str) -> set[str]:

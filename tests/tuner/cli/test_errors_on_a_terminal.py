@@ -45,20 +45,3 @@ def test_an_error_is_broken_between_words_at_any_width(width: int, home: Path) -
 
 def test_an_error_is_one_line_where_no_terminal_is(hpltune: Run) -> None:
     assert hpltune("best", "--db", PATH).stderr == f"{SENTENCE}\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ("--nope", "No such option: --nope; `hpltune -h` lists what there is"),
-        ("qqqq", "No such command 'qqqq'; `hpltune -h` lists what there is"),
-        ("net shw", "No such command 'shw'; did you mean 'show'; `hpltune net -h` lists what there is"),
-        ("tune --qqqq", "No such option: --qqqq; `hpltune tune -h` lists what there is"),
-        ("tune --trials", "Option '--trials' requires an argument"),
-        ("net", "Missing command; `hpltune net -h` lists what there is"),
-        ("study rename", "Missing argument 'OLD'; `hpltune study rename -h` lists what there is"),
-    ],
-)
-def test_what_typer_finds_wrong_is_one_sentence_as_all_errors_are(hpltune: Run, arguments: str, sentence: str) -> None:
-    done = hpltune(*arguments.split())
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"hpltune: {sentence}\n")

@@ -18,14 +18,15 @@ INDEX = page("docs/index.md")
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "2", "--set", "N=800", "--budget", "1m"],
+    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--set", "N=400", "--budget", "40s"],
     "reproduce": ["--trials", "0"],
-    "calibrate": ["--checks", "1", "--rounds", "1"],
+    "run": ["--repeats", "1"],
+    "calibrate": ["--checks", "0", "--rounds", "1"],
 }
 """Added so that the checks end soon; a later option overrules an earlier one."""
 ONCE = {"tune", "reproduce"}
 """Of these the first call stands for the others, each of which `test_doc_commands.py` runs at small size."""
-EXPLAINED = ["--trials", "12", "--set", "N=2000"]
+EXPLAINED = ["--trials", "10", "--set", "N=1500", "--confirm", "1"]
 """The first study has to have enough runs to explain, however busy the machine; left to itself, N grows with time."""
 
 

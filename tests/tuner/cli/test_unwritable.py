@@ -86,27 +86,6 @@ def test_a_file_that_cannot_be_run_for_want_of_space_has_not_failed(hpltune: Run
     assert json.loads(hpltune("show", "--json").stdout)[0]["state"] == "interrupted"
 
 
-@pytest.mark.parametrize("command", [("dat",), ("export", "dat", "study", "-o")])
-def test_an_hpl_dat_that_is_there_is_never_replaced_without_force(
-    hpltune: Run, home: Path, command: tuple[str, ...]
-) -> None:
-    with Store.open(home / "data/hpltune.db") as store:
-        store.create_study(a_study())
-        store.finish(finished(store.begin(begun())))
-    (home / "HPL.dat").write_text("precious\n")
-    refused = hpltune(*command, "HPL.dat")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == (
-        "hpltune: HPL.dat is there already and would be lost: give another name, or replace it with --force\n"
-    )
-    assert (home / "HPL.dat").read_text() == "precious\n"
-    assert hpltune(*command, "HPL.dat", "--force").returncode == 0
-    assert (home / "HPL.dat").read_text() != "precious\n"
-    (home / "empty.dat").touch()
-    assert hpltune(*command, "empty.dat").returncode == 0
-    assert hpltune(*command, str(FULL)).stderr.endswith("hpltune: cannot write /dev/full: No space left on device\n")
-
-
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: Path, simgrid: SimGrid) -> None:
@@ -165,11 +144,7 @@ def test_a_pipe_that_was_closed_is_left_in_silence(arguments: str) -> None:
 def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str) -> None:
     with FULL.open("w") as stream:
         done = subprocess.run(
-            [str(HPLTUNE), *arguments.split()],
-            stdout=stream,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
+            [str(HPLTUNE), *arguments.split()], stdout=stream, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (1, "hpltune: the system: No space left on device\n")
 

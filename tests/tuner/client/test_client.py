@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from explain_builders import keep
 from record_builders import a_study, finished
-from replayed import OFFERED, replaying_service
+from replayed import OFFERED
 from running_service import RunningService, service_in_thread
 from waiting import PATIENCE_S
 
@@ -30,13 +30,6 @@ def quick(**more: Any) -> dict[str, Any]:
 
 def _token(given: str | None = None) -> str | None:
     return Server.at("http://127.0.0.1", given).token
-
-
-@pytest.fixture
-def service(home: Path) -> Iterator[RunningService]:
-    assert home
-    with replaying_service() as running:
-        yield running
 
 
 @pytest.fixture
@@ -116,10 +109,7 @@ def test_a_table_of_trials_has_the_cautions_of_an_export(asking: Client, home: P
 
 
 def test_where_nobody_answers_the_error_says_so_at_once() -> None:
-    with (
-        Client("http://127.0.0.1:1") as client,
-        pytest.raises(NoAnswerError, match="does `hpltune serve` run there"),
-    ):
+    with Client("http://127.0.0.1:1") as client, pytest.raises(NoAnswerError, match="does `hpltune serve` run there"):
         client.queue()
 
 

@@ -23,13 +23,6 @@ SMALL = ("--xhpl", OFFERED, "--space", "quick", "--set", "N=400", "--set", "NB=3
 
 
 @pytest.fixture
-def service(home: Path) -> Iterator[RunningService]:
-    assert home
-    with replaying_service() as running:
-        yield running
-
-
-@pytest.fixture
 def url(service: RunningService) -> str:
     return str(service.client.base_url)
 
@@ -154,40 +147,6 @@ def test_a_wrong_option_is_told_as_on_the_command_line(asked: Run) -> None:
     assert (ran.returncode, ran.stderr) == (2, "hpltune: --space: there is no space 'quik' here: did you mean quick?\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("tune", "--db", "x.db"), "--db is for this machine"),
-        (("tune", "--out", "folder"), "--out is for this machine"),
-        (("tune", "--xhpl", "/usr/bin/xhpl"), "--xhpl /usr/bin/xhpl: a service reads no file of this machine"),
-        (("tune", "--space", "mine.toml"), "--space mine.toml: a service reads no file of this machine"),
-        (("tune", "--blas", "mine=/x.so"), "--blas mine=/x.so: a service reads no file of this machine"),
-        (("tune", "--resume"), "--resume needs --study NAME"),
-        (("tune", "--resume", "--study", "x", "--seed", "1"), "--seed cannot be given with --resume"),
-        (("show", "--db", "x.db"), "--db is for this machine"),
-        (("best", "--html", "x.html"), "--html is for this machine"),
-        (("report", "one", "two"), "a service writes the report of one campaign"),
-        (("export", "md"), "a service exports no md: take csv, jsonl, parquet, dat"),
-        (("study", "delete", "x"), "--server is not for study: a service deletes and renames nothing"),
-        (("nodes", "list"), "--server is not for nodes list: a service is asked for tune, show, best"),
-        (("nodes", "check", "--groups", "4"), "--groups is for this machine"),
-        (("nodes", "check", "--cluster", "lab.toml"), "--cluster lab.toml: a service reads no file of this machine"),
-        (("check", "--baseline", "x", "--junit", "x.xml"), "--junit is for this machine"),
-        (("blas", "--hpl-source", "hpl-2.3"), "--hpl-source is for this machine"),
-        (("blas", "--resume"), "--resume needs --study NAME"),
-        (("predict", "designs.toml"), "--server is not for predict: a service is asked for tune, show, best"),
-        (("compare", "a", "b", "--interleaved"), "--interleaved is for this machine"),
-        (("compare", "a", "/data/other.db#b"), "/data/other.db#b: a service reads no file of this machine"),
-        (("doctor",), "--server is not for doctor: a service is asked for tune, show, best"),
-    ],
-)
-def test_what_makes_no_sense_with_a_server_is_refused(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
-    ran = hpltune("--server", "http://127.0.0.1:1", *arguments)
-    assert ran.returncode == 2
-    assert ran.stderr.startswith(f"hpltune: {sentence}"), ran.stderr
-    assert len(ran.stderr.splitlines()) == 1
-
-
 def test_the_variable_names_a_server_and_other_commands_work_here(
     hpltune: Run, answers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,12 +211,6 @@ def test_studies_are_compared_by_a_service_as_here(there: Run, hpltune: Run) -> 
         1,
         "hpltune: There is no campaign gone that has begun: `show` lists all\n",
     )
-
-
-def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:
-    ran = hpltune("campaign", "pause", "x")
-    assert ran.returncode == 2
-    assert "say which service: hpltune --server http://127.0.0.1:8475 campaign" in ran.stderr
 
 
 def test_a_service_with_tokens_is_asked_with_one(asked: Run, hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -15,9 +16,8 @@ from record_builders import a_study, begun, finished
 from replayed import replaying
 
 from hpl.dat import HplDat, render
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
 from results.disturbance import Cause, Conditions, Disturbance, Reason
-from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
 from results.store.store import Store
@@ -60,6 +60,16 @@ def xhpl(home: Path) -> Fake:
     return make
 
 
+def measure(store: Store, study: str, hpl: HplParams, *rates: float, **changes: Any) -> None:
+    """Store runs of one configuration."""
+    key = f"{hpl.NB}|1x1"
+    params: dict[str, Scalar] = {"NB": hpl.NB, "grid": "1x1", "blas": "xhpl"}
+    shape = {"hpl": hpl, "hpl_dat": render(HplDat.of(hpl)), "blas": "xhpl", "kernel": "auto", "ranks": 1, **changes}
+    for rate in rates:
+        number = store.begin(begun(study, key, **changes))
+        store.finish(replace(finished(number, rate, study, key=key, **shape), params=params))
+
+
 @pytest.fixture
 def database(home: Path) -> str:
     """A database with the study "before" of the program xhpl."""
@@ -70,11 +80,7 @@ def database(home: Path) -> str:
         store.create_study(a_study("before", options=options, host=facts, versions={"hpl": "2.2"}))
         store.create_study(a_study("simulated", versions={SIMULATOR: "SimGrid 3.36"}))
         store.create_study(a_study("empty"))
-        for rate in BEFORE:
-            number = store.begin(begun("before", "100|1x1"))
-            shape = {"hpl": HPL, "hpl_dat": render(HplDat.of(HPL)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
-            record = finished(number, rate, "before", key="100|1x1", **shape)
-            store.finish(replace(record, params={"NB": 100, "grid": "1x1", "blas": "xhpl"}))
+        measure(store, "before", HPL, *BEFORE)
     return db
 
 
@@ -230,15 +236,10 @@ def test_of_runs_that_were_all_disturbed_no_interval_is_told(
 
 def add_reference(db: str) -> None:
     """Store a study of another configuration, measured on the occasion of "before"."""
-    hpl = HplParams(1000, 50, 1, 1)
     with Store.open(db) as store:
         before = store.study("before")
         store.create_study(a_study("fixed", options=before.options, host=before.host))
-        for rate in (4.0, 4.01, 3.99):
-            number = store.begin(begun("fixed", "50|1x1"))
-            shape = {"hpl": hpl, "hpl_dat": render(HplDat.of(hpl)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
-            record = finished(number, rate, "fixed", key="50|1x1", **shape)
-            store.finish(replace(record, params={"NB": 50, "grid": "1x1", "blas": "xhpl"}))
+        measure(store, "fixed", HplParams(1000, 50, 1, 1), 4.0, 4.01, 3.99)
         store.note_host("before", {"cpu_model": None})
         store.note_host("fixed", {"cpu_model": None})
 
@@ -246,11 +247,7 @@ def add_reference(db: str) -> None:
 @pytest.mark.usefixtures("mpirun", "quiet")
 @pytest.mark.parametrize(
     ("now", "reference", "verdict"),
-    [
-        (1.9, 3.8, CheckVerdict.SLOWER_TODAY),
-        (1.9, 4.0, CheckVerdict.SLOWER),
-        (2.0, 4.0, CheckVerdict.NOT_SLOWER),
-    ],
+    [(1.9, 3.8, CheckVerdict.SLOWER_TODAY), (1.9, 4.0, CheckVerdict.SLOWER), (2.0, 4.0, CheckVerdict.NOT_SLOWER)],
 )
 def test_a_reference_in_turn_tells_the_day_of_the_machine_from_the_configuration(
     home: Path, database: str, now: float, reference: float, verdict: CheckVerdict
@@ -284,10 +281,7 @@ def add_checks(db: str, apart: timedelta) -> None:
         for place, rate in enumerate(STEADY, start=1):
             name, at = f"run-before-{place}", begun().started_at + place * apart
             store.create_study(a_study(name, space_text="", host={"like": "before#1"}))
-            for run in (rate, rate + 0.001, rate - 0.001):
-                number = store.begin(begun(name, "100|1x1", started_at=at))
-                shape = {"hpl": HPL, "hpl_dat": render(HplDat.of(HPL)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
-                store.finish(finished(number, run, name, key="100|1x1", started_at=at, **shape))
+            measure(store, name, HPL, rate, rate + 0.001, rate - 0.001, started_at=at)
             store.end_study(name, "complete")
 
 
@@ -352,31 +346,6 @@ def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, datab
     error = junit_case(home / "check.xml").find("error")
     assert error is not None
     assert "there is no such file" in error.get("message", "")
-
-
-@pytest.mark.parametrize(
-    ("baseline", "sentence"),
-    [
-        ("simulated", "check measures real machines: ⟦baseline⟧ simulated was simulated"),
-        ("empty", "⟦baseline⟧ empty: that study has no valid run"),
-    ],
-)
-def test_a_baseline_that_cannot_be_compared_with_is_refused(database: str, baseline: str, sentence: str) -> None:
-    with pytest.raises(TunerError, match=sentence):
-        checked(CheckRequest(CheckAsk(baseline), db=database))
-
-
-def test_a_baseline_that_is_not_there_is_refused(database: str) -> None:
-    with pytest.raises(ResultsError, match="gone"):
-        checked(CheckRequest(CheckAsk("gone"), db=database))
-
-
-def test_a_file_of_junit_that_cannot_be_written_is_refused_before_anything_runs(home: Path, database: str) -> None:
-    (home / "file").touch()
-    with pytest.raises(TunerError, match="is a file, not a folder"):
-        checked(CheckRequest(CheckAsk("before"), junit=home / "file" / "check.xml", db=database))
-    with pytest.raises(TunerError, match="is a folder: name a file in it"):
-        checked(CheckRequest(CheckAsk("before"), junit=home, db=database))
 
 
 ROWS = """T/V                N    NB     P     Q               Time                 Gflops

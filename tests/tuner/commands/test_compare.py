@@ -1,6 +1,6 @@
 """`hpltune compare`: how the best of studies, or of the values of a parameter, differ, and whether that is chance."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -8,19 +8,16 @@ from typing import Any
 
 import pytest
 import typer
-from as_user import Run
 from golden import hold_scene, told
 from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.params import HplParams
-from results.errors import ResultsError
 from results.record import Kind
 from results.store.store import Store
 from tuner.asks.compare import CompareAsk
 from tuner.cli import app
 from tuner.cli.common import complete_parameter
 from tuner.commands.stored.compare import compare
-from tuner.errors import UsageError
 from tuner.units import parse_percent
 
 FAST, SLOW = (75.1, 75.9, 75.4, 76.0), (70.9, 71.6, 71.1)
@@ -28,12 +25,6 @@ FAR = (60.9, 61.6, 61.1)
 """Slower by more than two occasions of one machine are apart."""
 Rates = Mapping[int, Sequence[float]]
 Filled = tuple[str, Rates, Mapping[str, Any]]
-
-
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
 
 
 def filled(
@@ -115,10 +106,7 @@ SCENES: Mapping[str, tuple[list[Filled], CompareAsk]] = {
     "a difference that may be one of the occasions is told as that": (PAIR, ONE_OTHER),
     "checks of eight days tell how much occasions differ": ([*PAIR, *checks(timedelta(days=1))], ONE_OTHER),
     "checks one after the other are one occasion": ([*PAIR, *checks(timedelta(minutes=1))], ONE_OTHER),
-    "checks of every fourth hour are as many occasions as half days": (
-        [*PAIR, *checks(timedelta(hours=4))],
-        ONE_OTHER,
-    ),
+    "checks of every fourth hour are as many occasions as half days": ([*PAIR, *checks(timedelta(hours=4))], ONE_OTHER),
     "imported checks tell nothing of how this machine differs between days": (
         [(name, rates, IMPORTED) for name, rates, _ in PAIR] + checks(timedelta(days=1), engine="import"),
         ONE_OTHER,
@@ -173,60 +161,9 @@ def test_what_is_told_of_a_difference_is_what_it_was(store: Store, request: pyte
     hold_scene(request, "compare", SCENES, scene, told(compare(store, ask).report()))
 
 
-@pytest.mark.parametrize(
-    ("studies", "by", "words"),
-    [
-        (("study",), None, "needs two studies or more"),
-        ((), None, "needs two studies or more"),
-        (("study", "study"), None, "study study is named twice"),
-        (("study", "empty"), "NB", "⟦by⟧ compares values within one study"),
-        (("study",), "blas", "⟦by⟧ blas: study study has no such parameter; it has NB and grid"),
-        (("study",), "grid", "⟦by⟧ grid: all valid runs of study study have 1x2"),
-        (("study",), "date", "all valid runs of study study are of 2026-03-01"),
-        (("small",), "date", "no full run of study small is valid"),
-    ],
-)
-def test_wrong_usage_is_one_sentence(store: Store, studies: tuple[str, ...], by: str | None, words: str) -> None:
-    filled(store, "study", {128: SLOW, 192: FAST})
-    filled(store, "empty", {})
-    filled(store, "small", {128: (70.0,)}, kind=Kind.PILOT)
-    with pytest.raises(UsageError, match=words):
-        compare(store, CompareAsk(studies, by))
-
-
-@pytest.mark.parametrize(
-    ("other", "words"),
-    [
-        ("empty", "study empty has no valid run"),
-        ("missing", "there is no study missing"),
-        ("{home}/data/nowhere.db#mine", "nowhere.db"),
-        ("{home}/data/hpltune.db#other", "no study other"),
-    ],
-)
-def test_a_study_or_a_database_that_is_missing_or_has_no_valid_run_is_one_sentence(
-    store: Store, home: Path, other: str, words: str
-) -> None:
-    filled(store, "study", {128: SLOW})
-    filled(store, "empty", {})
-    with pytest.raises(ResultsError, match=words):
-        compare(store, CompareAsk(("study", other.format(home=home))))
-
-
 @pytest.mark.parametrize(("text", "percent"), [("1%", 1.0), ("0.5 %", 0.5), ("2", 2.0)])
 def test_a_difference_is_written_as_a_percentage(text: str, percent: float) -> None:
     assert parse_percent(text, "difference") == percent
-
-
-@pytest.mark.parametrize("text", ["much", "0%", "-1%", "nan", "inf", "101%"])
-def test_what_is_no_difference_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="write a percentage above 0 and at most 100, such as 1%"):
-        parse_percent(text, "difference")
-
-
-def test_a_mistake_on_the_command_line_is_one_line(hpltune: Run, store: Store) -> None:
-    filled(store, "after", {192: FAST})
-    refused = hpltune("compare", "after", "--difference", "0.5%")
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
 def test_tab_completes_the_parameters_that_vary_and_is_silent_without_a_study(store: Store) -> None:

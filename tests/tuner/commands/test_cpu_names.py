@@ -8,7 +8,6 @@ from as_user import Run
 from tuner.asks.dat import DatAsk
 from tuner.commands.cpu_names import read_cpu, sold_cpus
 from tuner.commands.described_dat import described_dat
-from tuner.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -48,13 +47,6 @@ def test_a_cpu_is_known_by_the_name_it_is_sold_under(sold: str, archspec: str, f
 def test_each_line_of_the_list_names_a_cpu_that_archspec_knows() -> None:
     for one in sold_cpus():
         assert one.described(one.name).core.flop_per_cycle >= 2, one
-
-
-def test_a_near_miss_is_told_with_names_of_the_list() -> None:
-    with pytest.raises(UsageError, match=r"no CPU is called so: did you mean EPYC 9\?\?"):
-        read_cpu("EPIC 9654")
-    with pytest.raises(UsageError, match="`hpltune dat ⟦cpu⟧ list` shows all names"):
-        read_cpu("my computer")
 
 
 def test_the_list_is_printed(hpltune: Run) -> None:

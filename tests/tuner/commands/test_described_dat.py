@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from golden import hold_scene, told
 from report_reading import as_json
 
-from hpl.dat_parse import parse
 from hpl.sizing import memory_bytes, process_grids
 from tuner.asks.dat import DatAsk
 from tuner.commands.described_dat import described_dat
@@ -73,77 +71,10 @@ def test_each_plausible_machine_gets_a_file_that_fits_it(nodes: int, cores: int,
     assert not any("Caution" in reason for reason in result.reasons)
 
 
-@pytest.mark.parametrize(
-    ("ask", "field", "said"),
-    [
-        (DatAsk(nodes=4), "cores", "⟦cores⟧ is missing"),
-        (DatAsk(cores=4), "memory", "⟦memory⟧ is missing"),
-        (DatAsk(cores=4, memory="256"), "memory", "write a size with its unit"),
-        (DatAsk(cores=4, memory="much"), "memory", "write a size with its unit"),
-        (DatAsk(cores=4, memory="10PB"), "memory", "in MiB, GiB or TiB"),
-        (DatAsk(cores=4, memory="0GiB"), "memory", "more than 0"),
-        (DatAsk(cores=4, memory="1MiB", ranks=4, NB=128), "memory", "write 4MiB or more"),
-        (DatAsk(nodes=4, cores=8, memory="10KiB"), "memory", "NB=192: write 26MiB or more, or take a smaller NB"),
-        (DatAsk(nodes=4, cores=8, memory="999999999TiB"), "memory", "HPL's largest N, 2,147,483,647, does not fill it"),
-        (DatAsk(cores=4, memory="8GiB", N=1_000_000), "N", "but has 8.0 GiB: the largest N that fits is 3"),
-        (DatAsk(cores=1, memory="8GiB", N=32_768), "N", "8.003 GiB for it, but has 8.000 GiB"),
-        (DatAsk(cores=4, memory="1GiB", network="quick"), "network", "write its speed in Gbit/s"),
-        (DatAsk(cores=4, memory="1GiB", cpu="zen44"), "cpu", "did you mean zen4"),
-        (DatAsk(cores=4, memory="1GiB", ghz=2.0), "cpu", "Rpeak is their product"),
-        (DatAsk(cores=4, memory="1GiB", flops_per_cycle=16), "ghz", "Rpeak is their product"),
-        (DatAsk(nodes=4, cores=4, memory="1GiB", ranks=6), "ranks", "a multiple of 4"),
-        (DatAsk(nodes=4, cores=4, memory="1GiB", ranks=20), "ranks", "at most 16"),
-        (DatAsk(cores=4, memory="1GiB", blas=("openblas",)), "blas", "leave it out"),
-    ],
-)
-def test_what_makes_no_sense_is_one_sentence_at_its_field(ask: DatAsk, field: str, said: str) -> None:
-    with pytest.raises(UsageError) as error:
-        described_dat(ask)
-    assert error.value.field == field
-    assert said in str(error.value)
-
-
-def test_the_command_writes_the_file_and_says_why(hpltune: Run, home: Path) -> None:
-    done = hpltune("dat", "--nodes", "2", "--cores", "8", "--memory", "32GiB", "--network", "hdr", "-o", "HPL.dat")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "Wrote HPL.dat; copy it to the machine beside xhpl" in done.stderr
-    assert parse((home / "HPL.dat").read_text()).ranks == 16
-    again = hpltune("dat", "--cores", "8", "--memory", "32GiB", "-o", "HPL.dat")
-    assert "HPL.dat is there already" in again.stderr
-
-
-def test_no_folder_is_made_for_the_file(hpltune: Run, home: Path) -> None:
-    done = hpltune("dat", "--cores", "8", "--memory", "32GiB", "-o", "no/such/HPL.dat")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "hpltune: no/such/HPL.dat: there is no folder no/such: make it first, or name another file\n"
-    assert not (home / "no").exists()
-
-
-def test_an_n_that_the_machine_cannot_hold_is_refused_and_no_file_written(hpltune: Run, home: Path) -> None:
-    done = hpltune("dat", "--cores", "4", "--memory", "8GiB", "--N", "1000000", "-o", "HPL.dat")
-    assert done.returncode == 2
-    assert done.stderr.startswith("hpltune: --N 1000000: a node needs 7,")
-    assert not (home / "HPL.dat").exists()
-
-
 def test_the_least_memory_that_is_told_is_enough() -> None:
     with pytest.raises(UsageError, match="write 26MiB or more"):
         described_dat(DatAsk(nodes=4, cores=8, memory="10KiB", network="200g", ranks=32))
     assert described_dat(DatAsk(nodes=4, cores=8, memory="26MiB", network="200g", ranks=32)).params.N > 0
-
-
-@pytest.mark.parametrize(
-    ("ask", "sentence"),
-    [
-        (DatAsk(cores=4, memory="8Gb"), "Gb is bits"),
-        (DatAsk(cores=4, memory="8GiB", network="100MB/s"), "GB is bytes"),
-        (DatAsk(cores=4, memory="8GiB", network="10GBps"), "GB is bytes"),
-    ],
-)
-def test_bits_are_no_bytes(ask: DatAsk, sentence: str) -> None:
-    with pytest.raises(UsageError, match=sentence):
-        described_dat(ask)
-    assert described_dat(DatAsk(cores=4, memory="8gb", network="10GbE")).params
 
 
 def four(cores: int, memory: str = "64GiB", network: str = "200g", **more: Any) -> DatAsk:

@@ -125,9 +125,7 @@ def test_the_end_of_what_measures_is_no_surer_than_the_record(
     xhpl = ("--xhpl", str(prints_hpl))
     small = ("--set", "N=1000", "--set", "layout=2x1", "--set", "NB=64,128", "--study", "new")
     with measured_as(monkeypatch, conditions):
-        texts = {
-            "tune": said(hpltune, "tune", *xhpl, *small, "--trials", "3", "--confirm", "1"),
-        }
+        texts = {"tune": said(hpltune, "tune", *xhpl, *small, "--trials", "3", "--confirm", "1")}
         scale = ("scale", *xhpl, "--n", "400", "--nodes", "1,2", "--repeats", "2", "--html", "p.html")
         texts["scale"] = said(hpltune, *scale)
         checked = " ".join(hpltune("check", "--baseline", "new", "--runs", "3").stdout.split())

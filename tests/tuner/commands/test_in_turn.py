@@ -272,13 +272,3 @@ def test_an_imported_output_that_does_not_tell_its_hpl_dat_is_refused(database: 
         store.finish(replace(finished(number, 1.0, "mail", hpl=None, hpl_dat=""), kind=Kind.IMPORTED))
     with pytest.raises(UsageError, match=r"mail: the output of mail#1 does not tell"):
         compared(database, "before", "mail")
-
-
-@pytest.mark.usefixtures("two")
-def test_rounds_and_budget_without_interleaved_and_by_with_it_are_refused(hpltune: Run, database: str) -> None:
-    done = hpltune("compare", "before", "after", "--rounds", "4", "--db", database)
-    assert done.returncode == 2
-    assert "--rounds is for --interleaved" in done.stderr
-    done = hpltune("compare", "before", "--by", "NB", "--interleaved", "--db", database)
-    assert done.returncode == 2
-    assert "leave --by out, or --interleaved" in done.stderr

@@ -84,14 +84,6 @@ def test_a_guess_that_cannot_be_is_asked_again(asks: str, text: str) -> None:
     assert numbered("percent").read_guess("-3") == "-3"
 
 
-def test_without_anybody_to_ask_a_lesson_says_so(home: Path) -> None:
-    done = learnt(home, "")
-    assert done.returncode == 1
-    assert (
-        done.stderr == "hpltune: nobody can be asked here: call it in a terminal, or give it guesses, one on a line\n"
-    )
-
-
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_lesson_keeps_guesses_and_runs_and_goes_on_where_it_was_left(home: Path) -> None:
@@ -134,15 +126,6 @@ def test_the_report_to_hand_in_has_the_guesses(home: Path, hpltune: Run) -> None
     page = (home / "mine.html").read_text()
     assert page.count("The guess: 0.5 GFLOPS.") == 1
     assert page.index("The guess: 0.5 GFLOPS.") < page.index("<h2>Test 2")
-
-
-def test_what_is_kept_and_cannot_be_read_is_told_with_the_remedy(home: Path, hpltune: Run) -> None:
-    kept = home / "data/lessons/kronos.json"
-    kept.parent.mkdir(parents=True)
-    kept.write_text('{"shipped": 7}')
-    done = hpltune("learn", "kronos", "--json")
-    assert done.returncode == 1
-    assert "which keeps your guesses, is damaged: `hpltune learn kronos --again` begins the lesson anew" in done.stderr
 
 
 @pytest.mark.process

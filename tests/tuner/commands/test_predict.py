@@ -1,6 +1,5 @@
 """`predict` as a program calls it, and what a user keeps where a design fails."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -51,25 +50,6 @@ def test_a_design_that_fails_costs_neither_table_nor_picture_of_those_before_it(
     assert "<b>" not in page
     assert "eight &lt;b&gt; of them as they are" in page
     assert "Wrote new/designs.html. Open it in a browser." in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("option", "file", "sentence"),
-    [
-        ("--plot", "designs.gif", "--plot designs.gif: the name of a picture ends in .png, .svg or .pdf"),
-        ("--plot", "designs.toml/x.svg", "--plot x.svg in .*: .* is a file, not a folder: give another folder"),
-        ("--html", "designs.toml/x.html", "--html x.html in .*: .* is a file, not a folder: give another folder"),
-        ("--html", ".", "--html . is a folder: name a file in it"),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(
-    hpltune: Run, home: Path, option: str, file: str, sentence: str
-) -> None:
-    (home / "designs.toml").write_text(f'base = "kronos"\n{AS_IT_IS}')
-    done = hpltune("predict", "designs.toml", option, file)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(f"hpltune: {sentence}\n", done.stderr), done.stderr
-    assert not (home / "data/hpltune.db").exists()
 
 
 @pytest.mark.real

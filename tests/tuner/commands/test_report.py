@@ -1,12 +1,11 @@
 """`hpltune report`: the page of a study says what was found, how, on what machine, and how to repeat it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from as_user import Run
 from golden import hold_scene, told
 from record_builders import START, a_study, begun, finished
 
@@ -27,12 +26,6 @@ def trial(number: int, gflops: float | None, **changed: Any) -> TrialRecord:
     return finished(number, gflops, cost_s=60.0, **changed)
 
 
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
-
-
 def filled(store: Store, rates: Sequence[float]) -> None:
     """A study with a trial for each rate, each with a NB of its own."""
     store.create_study(a_study(space_text=""))
@@ -43,27 +36,6 @@ def filled(store: Store, rates: Sequence[float]) -> None:
         done = finished(number, gflops, key=f"{NB}|1x2", params=params, hpl=HplParams(6000, NB, 1, 2))
         store.finish(replace(done, kind=Kind.SEARCH))
     store.end_study("study", "complete")
-
-
-def test_the_command_writes_a_page_of_several_studies(hpltune: Run, store: Store, home: Path) -> None:
-    filled(store, [60.0, 70.0])
-    done = hpltune("report", "study", "study", "--out", "two.html", "--static")
-    assert (done.returncode, done.stdout) == (0, "Wrote two.html. Open it in a browser.\n"), done.stderr
-    assert (home / "two.html").read_text().count("<article") == 2
-
-
-def test_a_study_that_is_not_there_and_a_file_that_cannot_be_written_are_one_sentence(
-    hpltune: Run, store: Store, home: Path
-) -> None:
-    filled(store, [60.0])
-    missing = hpltune("report", "other")
-    assert missing.returncode == 1
-    assert missing.stderr.startswith("hpltune: there is no study other")
-    (home / "page.html").mkdir()
-    refused = hpltune("report", "study", "--out", "page.html")
-    assert refused.returncode == 1
-    assert refused.stderr.count("\n") == 1
-    assert "page.html" in refused.stderr
 
 
 @pytest.mark.heavy

@@ -94,22 +94,6 @@ def test_of_a_space_too_large_to_hold_every_combination_is_told() -> None:
     assert {choice.value for choice in found.best_other} == {"LnM"}
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("NB", "⟦pair⟧ NB: write two of NB, grid, BCAST, DEPTH, SWAP, as ⟦pair⟧ NB,grid"),
-        ("NB,NB", "⟦pair⟧ NB,NB: write two of NB, "),
-        ("NB,", "⟦pair⟧ NB,: write two of NB, "),
-        ("NB,grid,SWAP", "⟦pair⟧ NB,grid,SWAP: write two of NB, "),
-        ("NB,PMAP", "⟦pair⟧ NB,PMAP: PMAP does not vary in this study, only NB, grid, BCAST, DEPTH, SWAP"),
-    ],
-)
-def test_what_is_no_pair_is_one_sentence(text: str, sentence: str) -> None:
-    with pytest.raises(TunerError) as refused:
-        parse_pair(text, space_of(SWAPPING))
-    assert str(refused.value).startswith(sentence)
-
-
 def test_where_one_parameter_varies_there_is_no_pair() -> None:
     with pytest.raises(TunerError, match="only NB varies in this study, so there is no pair"):
         parse_pair("NB,grid", space_of("[parameters]\nNB = [32, 64]"))

@@ -103,14 +103,8 @@ SCENES: Mapping[str, tuple[StudySummary, LiveState]] = {
     "a larger N never ran": (of_sizes("2000", "4000"), "complete"),
     "an N that is no number": (of_sizes(None, "x"), "complete"),
     "runs that differ widely tell no single rate": (sure(a_study(rpeak_gflops=100.0), WILD), "complete"),
-    "a rate of disturbed runs is a bound": (
-        summary(a_study(), [replace(rank(RUNS)[0], disturbance=BUSY)]),
-        "complete",
-    ),
-    "runs that do not count are among all runs": (
-        summary(a_study(), [replace(rank(RUNS)[0], left_out=2)]),
-        "complete",
-    ),
+    "a rate of disturbed runs is a bound": (summary(a_study(), [replace(rank(RUNS)[0], disturbance=BUSY)]), "complete"),
+    "runs that do not count are among all runs": (summary(a_study(), [replace(rank(RUNS)[0], left_out=2)]), "complete"),
     "a simulation leads to the real machine": (summary(KINDS["simulated"]), "complete"),
 }
 

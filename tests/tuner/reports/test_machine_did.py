@@ -1,42 +1,39 @@
 """The table of what the machine did during a run."""
 
+import pytest
+from golden import hold_scene, told
 from record_builders import finished
 
+from results.report.model import Report
 from tuner.reports.lists import trial_json
 from tuner.reports.machine_did import machine_did_table
 
+SCENES: dict[str, dict[str, float]] = {
+    "what ranks got and others took": {
+        "solve_s": 12.0,
+        "cpu_s": 18.2,
+        "waited_s": 5.5,
+        "cores": 2,
+        "foreign_cpu_s": 9.6,
+        "foreign_for_s": 9.0,
+    },
+    "memory": {"major_faults": 1, "swap_pages": 0, "huge_page_bytes": 2**31},
+    "clock and heat": {"clock_mhz": 2449.7, "lowest_clock_mhz": 1200.0, "temperature_c": 84.5, "throttle_events": 3},
+    "programs of others, those that took most first": {
+        "foreign_cpu_s": 9.6,
+        "foreign_cpu_s:cc1": 2.0,
+        "foreign_cpu_s:python3": 7.0,
+    },
+    "energy with its source": {"rapl_energy_j": 1234.5, "rapl_power_w": 102.9},
+    "a figure that no line knows": {"moons_count": 2.0},
+}
 
-def told(**measured: float) -> dict[str, str]:
-    table = machine_did_table(finished(1, measurements=measured))
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_figures_that_belong_together_are_one_line_with_units(request: pytest.FixtureRequest, scene: str) -> None:
+    table = machine_did_table(finished(1, measurements=SCENES[scene]))
     assert table is not None
-    return dict(table.rows)  # type: ignore[arg-type]
-
-
-def test_figures_that_belong_together_are_one_line_with_units() -> None:
-    assert told(solve_s=12.0, cpu_s=18.2, waited_s=5.5, cores=2, foreign_cpu_s=9.6, foreign_for_s=9.0) == {
-        "ranks got": "18 s of CPU time, and waited 5.5 s for a core in a solve of 12 s, all ranks together",
-        "others took": "9.6 s of CPU time of 2 cores, noticeably for 9.0 s",
-    }
-    assert told(major_faults=1, swap_pages=0, huge_page_bytes=2**31) == {
-        "memory": "1 major fault, 0 swapped pages, 2.0 GiB in huge pages"
-    }
-    assert told(clock_mhz=2449.7, lowest_clock_mhz=1200.0, temperature_c=84.5, throttle_events=3) == {
-        "clock": "2450 MHz, at least 1200 MHz",
-        "heat": "at most 84 °C, slowed down 3 times for its heat",
-    }
-
-
-def test_programs_of_others_are_named_those_that_took_most_first() -> None:
-    measured = {"foreign_cpu_s": 9.6, "foreign_cpu_s:cc1": 2.0, "foreign_cpu_s:python3": 7.0}
-    assert told(**measured)["others took"] == "9.6 s of CPU time: python3 7.0 s, cc1 2.0 s"
-
-
-def test_energy_names_its_source() -> None:
-    assert told(rapl_energy_j=1234.5, rapl_power_w=102.9) == {"energy (rapl)": "1,234 J, on average 102.9 W"}
-
-
-def test_a_figure_that_no_line_knows_is_told_by_its_name() -> None:
-    assert told(moons_count=2.0) == {"moons_count": "2"}
+    hold_scene(request, "machine_did", SCENES, scene, told(Report("", (table,))))
 
 
 def test_a_run_without_measurements_has_no_table_and_an_empty_object() -> None:

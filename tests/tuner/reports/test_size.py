@@ -22,12 +22,7 @@ from tuner.tuning.extrapolation import Extrapolation
 from tuner.tuning.prediction import NOT_MEASURED, NotedPrediction, Rival, note_prediction
 
 FULL = Extrapolation(
-    N=20_000,
-    coefficients=(1e-11, 1e-9, 0.0),
-    time_s=88.9,
-    gflops=60.0,
-    gflops_range=(55.0, 65.0),
-    largest_n=6000,
+    N=20_000, coefficients=(1e-11, 1e-9, 0.0), time_s=88.9, gflops=60.0, gflops_range=(55.0, 65.0), largest_n=6000
 )
 
 

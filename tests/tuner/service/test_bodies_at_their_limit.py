@@ -150,10 +150,7 @@ def test_every_mistake_is_counted_and_few_are_told(client: TestClient) -> None:
         assert len(told["errors"]) == MOST_TOLD + 1
         assert told["errors"][-1]["sentence"] == f"and {100 - MOST_TOLD} more mistakes"
         huge = client.post(address, json={"kind": "tune", **{f"k{number}": 1 for number in range(MOST_VALUES + 1)}})
-        assert (huge.status_code, huge.json()["detail"]) == (
-            422,
-            "document: it may have 2,000 values at most.",
-        )
+        assert (huge.status_code, huge.json()["detail"]) == (422, "document: it may have 2,000 values at most.")
 
 
 @pytest.mark.usefixtures("loop")

@@ -11,7 +11,7 @@ from node_check_builders import FIRST_DAY, a_check, kept
 from service_client import served
 
 from results.store.node_checks import NodeCheckState
-from results.store.service.campaign_entry import CampaignOrder, QueueState
+from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
 from tuner.service.config import OffersTable, ServiceConfig
 
@@ -28,39 +28,6 @@ def test_checks_are_listed_a_page_at_a_time(client: TestClient, store: Store) ->
     rest = client.get(CHECKS, params={"cluster": "lab", "limit": 2, "cursor": first["next_cursor"]}).json()
     assert ([one["number"] for one in rest["checks"]], rest["next_cursor"]) == ([1], None)
     assert [one["number"] for one in client.get(CHECKS, params={"campaign": "nightly"}).json()["checks"]] == [4]
-
-
-def test_a_check_is_told_whole(client: TestClient, store: Store) -> None:
-    store.node_checks.add(kept(ready=False))
-    told = client.get(f"{CHECKS}/1").json()
-    assert told["results"] == {"dgemm-all": {"node1": 80.0, "node2": 70.0}}
-    assert told["scores"]["node2"] == pytest.approx(-6.67, abs=0.01)
-    assert (told["slow"], told["sentences"], told["facts"]["kernel"]["node1"]) == (["node2"], ["node2 is slow"], "6.8")
-
-
-@pytest.mark.parametrize("address", [f"{CHECKS}/7", "/node-checks/7", "/node-checks/7/report", "/node-checks/7/live"])
-def test_a_check_that_is_not_there_is_told(client: TestClient, address: str) -> None:
-    answer = client.get(address)
-    assert (answer.status_code, answer.json()["detail"]) == (
-        404,
-        "There is no check 7 of nodes: /api/v1/node-checks lists all.",
-    )
-
-
-def test_a_cursor_of_another_list_is_refused(client: TestClient) -> None:
-    assert client.get(CHECKS, params={"cursor": "x"}).status_code == 400
-
-
-def test_the_page_has_the_verdict_first_then_a_map_of_all_nodes(client: TestClient, store: Store) -> None:
-    store.node_checks.add(kept(ready=False))
-    page = client.get("/node-checks/1").text
-    assert "Not ready: node2 would slow a run down." in page
-    assert page.index("Not ready") < page.index("Map of the nodes")
-    assert "6.7 % from the median, slow" in page
-    assert "sse-connect" not in page
-    assert "Report with figures" in page
-    assert "STREAM" not in client.get("/node-checks/1/report").text
-    assert 'href="/node-checks/1"' in client.get("/node-checks").text
 
 
 def test_a_large_cluster_has_a_row_for_several_nodes(client: TestClient, store: Store) -> None:
@@ -113,16 +80,6 @@ def test_what_a_check_finds_out_is_sent_until_it_ends(client: TestClient, store:
     assert sent.rstrip().endswith("event: over\ndata:")
 
 
-def test_a_check_whose_process_died_is_told_as_stopped(client: TestClient, store: Store) -> None:
-    hand_in(client, name="tonight")
-    begin(store, "tonight")
-    store.node_checks.leave("tonight")
-    store.queue.end("tonight", QueueState.FAILED, "the disk is full")
-    page = client.get("/node-checks/1").text
-    assert "This check was stopped; what it had measured until then:" in page
-    assert "It failed: the disk is full." in page
-
-
 @pytest.fixture
 def lab(tmp_path: Path) -> Path:
     file = tmp_path / "lab.toml"
@@ -130,21 +87,10 @@ def lab(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_document_is_checked_when_it_is_handed_in(store: Store, lab: Path, tmp_path: Path) -> None:
+def test_a_check_of_a_cluster_is_of_its_nodes(store: Store, lab: Path, tmp_path: Path) -> None:
     config = ServiceConfig(offers=OffersTable(clusters={"lab": lab}))
     with served(store, tmp_path, config) as client:
         assert hand_in(client, cluster="lab")["nodes"] == ["node1", "node2"]
-        for wrong, path in (
-            ({"cluster": "kronos-2022"}, "cluster"),
-            ({"cluster": "nowhere"}, "cluster"),
-            ({"benchmarks": ["linpack"]}, "benchmarks"),
-            ({"baseline": "soon"}, "baseline"),
-            ({"baseline": "7"}, "baseline"),
-            ({"repeats": 0}, "repeats"),
-        ):
-            answer = client.post("/api/v1/campaigns", json={"kind": "nodes", **wrong})
-            assert answer.status_code == 422, (wrong, answer.text)
-            assert path in answer.text
 
 
 def test_a_check_is_started_from_the_page(client: TestClient, store: Store) -> None:

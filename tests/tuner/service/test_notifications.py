@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from as_user import Run
 from queue_contract import ORDER
 from receiver import Receiver, notify_table, receiver
 from record_builders import a_study, begun, finished
@@ -17,7 +16,6 @@ from waiting import until
 
 from results.store.service.campaign_entry import QueueState, WantedState
 from results.store.store import Store
-from runners.toml_file import ClusterFileError
 from tuner.service.config import read_config
 from tuner.service.notifications import Notifier
 
@@ -153,51 +151,6 @@ def test_what_a_closing_service_has_not_told_the_next_one_tells(store: Store, tm
         until(lambda: silent.received)
         notifier.close()
     assert store.untold.take() == ("first", "done")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[webhooks.chat]", "serve.toml: webhooks is not known any more: [notify] takes its place"),
-        ("[notify]", "notify.urls_file is missing"),
-        ('[notify]\nurls_file = "a"\nevents = ["begun"]', "notify.events.0"),
-        ('[notify]\nurls_file = "a"\nevents = []', "notify.events"),
-    ],
-)
-def test_a_mistake_in_the_table_is_named(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "serve.toml"
-    file.write_text(f"{text}\n")
-    with pytest.raises(ClusterFileError) as caught:
-        read_config(file)
-    assert said in str(caught.value)
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("text", "mode", "said"),
-    [
-        ("json://localhost\nnosuch://ada:secret-7@host\n", 0o600, "address 2 of {urls}, which begins with nosuch://"),
-        ("# nobody\n", 0o600, "{urls} has 0 addresses: write 1 to 20, one a line"),
-        ("json://localhost\n" * 21, 0o600, "{urls} has 21 addresses"),
-        (f"json://localhost/{'secret-7' * 300}\n", 0o600, "address 1 of {urls} has more than 2000 characters"),
-        ("json://localhost\n", 0o604, "everybody on this machine can read {urls}: `chmod 600` it"),
-        (None, 0, "cannot read {urls}: No such file or directory"),
-    ],
-)
-def test_a_service_does_not_start_with_addresses_that_are_wrong(
-    hpltune: Run, tmp_path: Path, text: str | None, mode: int, said: str
-) -> None:
-    file, urls = tmp_path / "serve.toml", tmp_path / "urls"
-    file.write_text('[notify]\nurls_file = "urls"\n')
-    if text is not None:
-        urls.write_text(text)
-        urls.chmod(mode)
-    done = hpltune("serve", "--config", str(file), "--port", "0")
-    assert done.returncode == 2
-    assert f"{file}: notify.urls_file: " in done.stderr
-    assert said.format(urls=urls) in done.stderr
-    assert "secret-7" not in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.service

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 from service_client import served
@@ -28,15 +27,6 @@ def test_lists_tell_whose_a_campaign_is_and_show_those_of_one(client: TestClient
     assert 'href="/?by=' in client.get("/").text
     assert "Handed in by ada." in client.get("/campaigns/of-ada").text
     assert "Handed in by" not in client.get("/campaigns/of-nobody").text
-
-
-@pytest.mark.parametrize("kind", ["tune", "blas"])
-def test_nobody_asks_for_a_hundred_years(client: TestClient, kind: str) -> None:
-    document = {"kind": kind, "budget": "876000h"}
-    for address in ("campaigns", "previews"):
-        [wrong] = client.post(f"/api/v1/{address}", json=document).json()["errors"]
-        assert wrong["path"] == "budget"
-    assert client.post("/api/v1/campaigns", json={"kind": kind, "budget": "700h"}).status_code == 201
 
 
 def test_the_limit_of_a_budget_is_the_operators(tmp_path: Path, store: Store) -> None:

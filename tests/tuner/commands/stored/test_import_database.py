@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from tuner.commands.stored.import_outputs import MergeResult, import_database, i
 from tuner.errors import UsageError
 
 SCHEMAS = Path(__file__).parents[3] / "results/data"
-
-
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
 
 
 def a_database(path: Path, *names: str, gflops: float = 75.5) -> Path:

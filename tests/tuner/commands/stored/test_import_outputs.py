@@ -35,12 +35,6 @@ EXCERPT = "WR11C2R4        6000   192     1     2               2.00            
 
 
 @pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
-
-
-@pytest.fixture
 def outputs(home: Path) -> Path:
     """A folder of outputs that HPL really printed: two whole ones, one whose check failed, one that was cut off."""
     folder = home / "runs"
@@ -354,11 +348,6 @@ def test_what_becomes_of_outputs_is_what_it_was(
         except UsageError as refused:
             said.append(f"refused: {str(refused)!r}\n")
     hold_scene(request, "import", SCENES, scene, "".join([*said, "\n".join(stored(store))]).replace(str(home), "HOME"))
-
-
-def test_a_path_that_is_not_there_is_refused_in_one_sentence(store: Store, home: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such file or folder"):
-        imported(store, home / "nowhere")
 
 
 def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:

@@ -17,7 +17,6 @@ from results.report.picture import PictureSize
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.commands.stored.plot import PlotRequest, list_kinds, plot
-from tuner.errors import TunerError, UsageError
 from tuner.reports.figures.best_nb import best_nb
 from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
@@ -53,25 +52,6 @@ def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
     assert drawn.out.read_bytes().startswith(BEGINS[ending])
 
 
-@pytest.mark.parametrize(
-    ("kind", "file", "error", "sentence"),
-    [
-        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, libraries, .* and pair"),
-        ("nb", "nb.gif", UsageError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
-        ("nb", "page.txt/nb.png", TunerError, "cannot write .*: what should be its folder is a file"),
-        ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
-        ("timeline", "t.png", TunerError, "trial 3 of study study has nothing to draw a timeline from: it needs a sim"),
-    ],
-)
-def test_a_mistake_is_one_sentence(
-    store: Store, home: Path, kind: str, file: str, error: type[Exception], sentence: str
-) -> None:
-    (home / "page.txt").touch()
-    with pytest.raises(error, match=sentence):
-        plot(store, PlotRequest(kind, home / file))
-    assert not (home / file).exists()
-
-
 def ranked(blas: str, *gflops: float, **params: str) -> Ranked:
     interval = (gflops[0] - 2, gflops[0] + 2) if len(gflops) > 2 else None
     return Ranked(f"{blas}{gflops}", {"blas": blas, **params}, gflops, 1, interval_gflops=interval)
@@ -83,9 +63,6 @@ def test_a_user_draws_a_figure_and_is_told_what_there_is(hpltune: Run, home: Pat
     done = hpltune("plot", "nb", "study", "-o", "nb.pdf")
     assert done.stdout == "Wrote nb.pdf.\n"
     assert (home / "nb.pdf").exists()
-    refused = hpltune("plot", "-o", "nb.pdf")
-    assert refused.returncode == 2
-    assert "`hpltune plot` lists them" in refused.stderr
 
 
 LIBRARIES = [

@@ -1,8 +1,7 @@
 """`hpltune export sheet`: what the TOP500 and the Green500 ask for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +16,6 @@ from results.stats.headline import fastest_run, half_rate_n
 from results.store.store import Store
 from tuner.commands.stored.export import submission_sheet
 from tuner.reports.submission import Sheet
-
-
-@pytest.fixture
-def store(home: Path) -> Iterator[Store]:
-    with Store.open(home / "data/hpltune.db") as opened:
-        yield opened
 
 
 def filled(store: Store, *records: TrialRecord) -> None:

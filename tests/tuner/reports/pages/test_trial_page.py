@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from golden import hold_scene, seen
 from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.witness import of_run
@@ -13,6 +14,7 @@ from results.store.store import Store
 
 REAL = of_run((Path(__file__).parents[3] / "hpl/data/solves-openmpi.stderr.txt").read_text(), 0)
 MARKUP = "<script>alert(1)</script>"
+TRIALS = {"a disturbed one beside the best": "1", "the best": "2", "a failed one": "3"}
 
 
 @pytest.fixture
@@ -33,52 +35,13 @@ def study(home: Path) -> Path:
     return home
 
 
-def page(hpltune: Run, number: str) -> str:
-    done = hpltune("show", "study", number, "--html", "trial.html")
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("trial", TRIALS)
+def test_the_page_of_a_trial_is_what_it_was(hpltune: Run, request: pytest.FixtureRequest, trial: str) -> None:
+    done = hpltune("show", "study", TRIALS[trial], "--html", "trial.html")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("Wrote trial.html. Open it in a browser.\n")
     text = Path("trial.html").read_text()
     assert MARKUP not in text
-    return text
-
-
-@pytest.mark.usefixtures("study")
-def test_the_page_of_a_trial_sets_it_beside_the_best(hpltune: Run) -> None:
-    text = page(hpltune, "1")
-    assert "Trial 1 of study study" in text
-    assert "the best: trial 2, 75.00 GFLOPS" in text
-    assert text.index("What came of it") < text.index("Its configuration") < text.index("What HPL printed")
-    row = text[text.index("<td>NB</td>") - 20 : text.index("<td>NB</td>") + 60]
-    assert '<tr class="best"><td>NB</td><td>64</td><td>192</td>' in row
-
-
-@pytest.mark.usefixtures("study")
-def test_it_draws_what_the_machine_did_and_says_that_the_run_was_disturbed(hpltune: Run) -> None:
-    text = page(hpltune, "1")
-    assert "What the machine did during trial 1" in text
-    assert "It was disturbed: others took" in text
     assert "hpltune-panel" not in text, "what ranks write for us is no output"
-
-
-@pytest.mark.usefixtures("study")
-def test_the_page_of_the_best_says_that_it_is_the_best(hpltune: Run) -> None:
-    text = page(hpltune, "2")
-    assert "It is the best configuration of the study." in text
-    assert "hpltune run HPL.dat --like" in text
-    assert "study#2" in text
-
-
-@pytest.mark.usefixtures("study")
-def test_the_page_of_a_failed_trial_says_why(hpltune: Run) -> None:
-    text = page(hpltune, "3")
-    assert '<p class="bad">' in text
-    assert "rank 1 said &lt;script&gt;" in text
-
-
-@pytest.mark.usefixtures("study")
-@pytest.mark.parametrize("words", [(), ("study",), ("study", "1", "--output")])
-def test_a_page_is_of_one_trial(hpltune: Run, words: tuple[str, ...]) -> None:
-    done = hpltune("show", *words, "--html", "page.html")
-    assert done.returncode == 2
-    assert "--html is for one trial" in " ".join(done.stderr.split())
-    assert not Path("page.html").exists()
+    hold_scene(request, "trial_pages", TRIALS, trial, seen(text))

@@ -1,9 +1,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
-from record_builders import a_study
 from service_client import served
 
 from results.store.store import Store
@@ -60,27 +58,6 @@ def test_what_is_started_first_is_told_with_how_long_it_takes(client: TestClient
     assert preview(client, priority=5)["ahead"] == []
     client.post(CAMPAIGNS, json={**QUICK, "name": "three", "budget": None, "trials": 5})
     assert preview(client)["wait_s"] is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "path", "sentence"),
-    [
-        ({"space": "quik"}, "space", "did you mean quick?"),
-        ({"name": "taken"}, "name", "campaign taken exists already"),
-        ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
-        ({**ON_KRONOS, "set": {"N": [50_000]}}, "space", "take at most N = "),
-    ],
-)
-def test_what_is_wrong_is_told_as_when_it_is_handed_in(
-    client: TestClient, store: Store, changes: dict[str, Any], path: str, sentence: str
-) -> None:
-    store.create_study(a_study("taken"))
-    (error,) = preview(client, 422, **changes)["errors"]
-    assert error["path"] == path
-    assert sentence in error["sentence"]
-    answer = client.post(CAMPAIGNS, json={**QUICK, **changes})
-    assert answer.status_code == (409 if path == "name" else 422)
-    assert sentence in answer.json()["detail"].replace("Campaign", "campaign")
 
 
 def test_a_preview_is_refused_to_whom_the_campaign_would_be(store: Store, tmp_path: Path) -> None:

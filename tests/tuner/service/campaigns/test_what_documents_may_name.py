@@ -71,11 +71,7 @@ def filled_in(address: str) -> Door:
     return send
 
 
-API = {
-    "documents": sent("/api/v1/campaigns"),
-    "previews": sent("/api/v1/previews"),
-    "clones": cloned,
-}
+API = {"documents": sent("/api/v1/campaigns"), "previews": sent("/api/v1/previews"), "clones": cloned}
 FORMS = {"the form": filled_in("/new"), "its preview": filled_in("/new/preview")}
 
 

@@ -2,8 +2,6 @@
 
 from itertools import islice
 
-import pytest
-from fastapi.testclient import TestClient
 from live_watch import begin, end, trials, watching
 from queue_contract import ORDER
 from record_builders import START, a_study
@@ -76,10 +74,3 @@ def test_the_stream_of_all_goes_on_after_any_event(service: OpenService, store: 
     with watching(service.client, EVENTS, live[-1].id) as sent:
         begin(store, "one")
         assert next(sent).kind == "trial-begun"
-
-
-@pytest.mark.parametrize("known", ["", "r1", "1", "-0", "99999999999", "🙂"])
-def test_an_id_of_no_event_of_all_is_refused(client: TestClient, known: str) -> None:
-    answer = client.get(EVENTS, params={"after": known})
-    assert answer.status_code == 400
-    assert answer.json()["detail"].startswith("The event id is none of this stream")

@@ -171,11 +171,6 @@ def test_an_id_of_no_event_gets_one_sentence(client: TestClient, store: Store, k
     assert answer.json()["detail"].startswith("The event id is none of this stream: leave it out")
 
 
-def test_an_unknown_campaign_has_no_events(client: TestClient) -> None:
-    assert client.get("/api/v1/campaigns/nobody/events").status_code == 404
-    assert client.get(EVENTS, params={"before": "r1"}).status_code == 422
-
-
 def test_fifty_watchers_hear_the_same(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     watches = [Watch(service.client, EVENTS) for _ in range(50)]

@@ -32,34 +32,6 @@ def text_of(client: TestClient, address: str = PAGE) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text))
 
 
-def test_a_campaign_without_a_trial_has_a_page(client: TestClient, store: Store) -> None:
-    store.create_study(a_study())
-    shown = text_of(client)
-    assert "No full run counts yet." in shown
-    assert "Nothing yet: no trial has ended." in shown
-
-
-def test_the_page_shows_the_best_the_way_there_and_the_newest_trial_first(client: TestClient, store: Store) -> None:
-    store.create_study(a_study())
-    trials(store, 70.0, 80.0, None, 75.0)
-    store.end_study("study", "complete")
-    shown = text_of(client)
-    assert "It is complete. Fastest full run: 80.00 GFLOPS (rate at N=6,000), in trial 2." in shown
-    assert "4 trials have ended, in 13 s of machine time." in shown
-    page = client.get(PAGE).text
-    assert "The fastest full run so far grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
-    newest = page.index('id="trials"')
-    assert page.index(">4</a></td><td>search", newest) < page.index(">1</a></td><td>search", newest)
-
-
-def test_the_heat_map_has_the_best_of_each_nb_and_grid_as_text(client: TestClient, store: Store) -> None:
-    store.create_study(a_study())
-    trials(store, 70.0, 80.0, 75.0)
-    page = client.get(PAGE).text
-    assert '<th scope="col" class="number">1 x 2</th>' in page
-    assert re.search(r'<th scope="row">192</th><td class="number heat-8" title="3 full runs">80.00</td>', page)
-
-
 def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
     store.create_study(a_study())
     trials(store, 80.0)
@@ -145,13 +117,6 @@ def test_files_of_pages_may_be_kept_for_ever_and_change_their_names(client: Test
         assert re.search(r"\.[0-9a-f]{16}\.(css|js)$", address)
     wrong = client.get("/assets/htmx.min.0000000000000000.js")
     assert (wrong.status_code, wrong.headers["cache-control"]) == (404, "no-store")
-
-
-@pytest.mark.parametrize("address", ["/campaigns/nobody", "/campaigns/nobody/live", "/assets/..%2Fpage.css"])
-def test_what_is_not_there_is_a_problem(client: TestClient, address: str) -> None:
-    answer = client.get(address)
-    assert answer.status_code == 404
-    assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, store: Store) -> None:

@@ -1,11 +1,10 @@
 """A real browser watches a campaign whose trials others write meanwhile."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 from live_watch import begin, end, trials
-from page_visit import PATIENCE_MS
+from page_visit import NARROW, WIDE, opened
 from playwright.sync_api import Browser, Page, expect
 from record_builders import a_study
 from running_service import OpenService
@@ -14,27 +13,14 @@ from results.store.store import Store
 
 NAME = "a <b>campaign"
 ADDRESS = "/campaigns/a%20%3Cb%3Ecampaign"
-NARROW, WIDE = 400, 1280
 
 
-@contextmanager
-def visited(browser: Browser, service: OpenService, width: int = WIDE, *, script: bool = True) -> Iterator[Page]:
-    """The page in a browser; whatever it complains of fails the test."""
-    context = browser.new_context(
-        base_url=str(service.client.base_url),
-        viewport={"width": width, "height": 900},
-        java_script_enabled=script,
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    page, complaints = context.new_page(), list[str]()
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(ADDRESS)
-    try:
-        yield page
-        assert not complaints
-    finally:
-        context.close()
+def visited(
+    browser: Browser, service: OpenService, width: int = WIDE, *, script: bool = True
+) -> AbstractContextManager[Page]:
+    """The page of the campaign."""
+    viewport = {"width": width, "height": 900}
+    return opened(browser, service, ADDRESS, viewport=viewport, java_script_enabled=script)
 
 
 def test_a_campaign_grows_before_the_eyes_of_who_watches_it(

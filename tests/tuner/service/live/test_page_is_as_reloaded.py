@@ -1,7 +1,7 @@
 """A real browser that watched a transition shows the same as one that reads the page anew."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from live_watch import begin, end, trials
 from node_check_builders import kept
-from page_visit import PATIENCE_MS
+from page_visit import EVERYTHING, opened
 from playwright.sync_api import Browser, Error, Page, expect
 from record_builders import a_study
 from running_service import OpenService, service_in_thread
@@ -109,17 +109,9 @@ LIVES: dict[str, tuple[Callable[[Campaign], None], ...]] = {
 }
 
 
-@contextmanager
-def visited(browser: Browser, service: OpenService, address: str) -> Iterator[Page]:
-    """A page in a browser of its own."""
-    context = browser.new_context(base_url=str(service.client.base_url))
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
-    page.goto(address)
-    try:
-        yield page
-    finally:
-        context.close()
+def visited(browser: Browser, service: OpenService, address: str) -> AbstractContextManager[Page]:
+    """A page, which may complain of a service that ends."""
+    return opened(browser, service, address, EVERYTHING)
 
 
 def shown(page: Page) -> str:

@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, finished
 from waiting import until
 
-from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
 
 
@@ -18,11 +17,6 @@ def text_of(client: TestClient, address: str = "/", status: int = 200) -> str:
     answer = client.get(address)
     assert answer.status_code == status, answer.text
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text)))
-
-
-def part(text: str, begin: str, end: str) -> str:
-    """A part of a page between two headings."""
-    return text.split(f" {begin} ", 1)[1].split(f" {end} ", 1)[0]
 
 
 def listed(client: TestClient, address: str) -> list[str]:
@@ -49,33 +43,6 @@ def test_machines_are_free_or_work_on_a_campaign(client: TestClient, store: Stor
     hand_in(client, "first")
     store.queue.claim("first")
     until(lambda: "(this machine) works on first" in text_of(client))
-
-
-def test_the_queue_is_in_its_order_and_says_why_each_waits(client: TestClient, store: Store) -> None:
-    hand_in(client, "first")
-    store.queue.claim("first")
-    hand_in(client, "second")
-    hand_in(client, "urgent", priority=5)
-    queue = part(text_of(client), "Queue", "Campaigns, newest first")
-    assert re.findall(r"(\w+) of \w+", queue) == ["urgent", "second"]
-    assert "priority 5. It waits for first, which works on " in queue
-    assert ", and 1 campaign before it." in queue
-
-
-def test_campaigns_that_ended_before_their_first_trial_are_not_lost(client: TestClient, store: Store) -> None:
-    for name, state in (("broken", QueueState.FAILED), ("unwanted", QueueState.CANCELLED), ("done", QueueState.DONE)):
-        hand_in(client, name)
-        store.queue.claim(name)
-        store.queue.end(name, state)
-    store.create_study(a_study("done"))
-    hand_in(client, "later")
-    client.post("/api/v1/campaigns/later/pause")
-    queue = part(text_of(client), "Queue", "Campaigns, newest first")
-    assert re.findall(r"(\w+) of \w+ (.+?)\.", queue) == [
-        ("later", "is paused"),
-        ("unwanted", "was cancelled"),
-        ("broken", "failed"),
-    ]
 
 
 @pytest.mark.usefixtures("two")
@@ -112,26 +79,3 @@ def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> 
     said = text_of(client, "/compare?studies=before&studies=after")
     assert "Studies before and after" in said
     assert "82.00" in said
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("two")
-@pytest.mark.parametrize(
-    ("asked", "status", "sentence"),
-    [
-        ("", 200, "Tick two or more of the newest campaigns."),
-        ("?studies=before", 422, "Campaign before cannot be compared with itself: tick another one, too."),
-        ("?studies=before&studies=before", 422, "Campaign before cannot be compared with itself"),
-        ("?studies=before&studies=nobody", 404, "There is no campaign nobody that has begun: tick others below."),
-        ("?studies=before&studies=/etc/passwd%23after", 404, "passwd"),
-        ("?studies=before&studies=empty", 422, "Campaign empty has no run that counts; its page tells what ran."),
-    ],
-)
-def test_what_cannot_be_compared_is_told_above_the_list(
-    client: TestClient, store: Store, asked: str, status: int, sentence: str
-) -> None:
-    store.create_study(a_study("empty"))
-    said = text_of(client, f"/compare{asked}", status)
-    assert sentence in said
-    assert "hpltune show" not in said
-    assert set(listed(client, f"/compare{asked}")) == {"before", "after", "empty"}

@@ -80,24 +80,12 @@ def test_the_page_of_a_fault_of_ours_says_who_looks_at_it(
     assert (page.status_code, "<span>ada" in page.text) == (500, True)
 
 
-@pytest.mark.parametrize("address", ["/campaigns/nope", "/nothing", "/campaigns/nope/trials/1", "/node-checks/7"])
-def test_a_page_of_a_problem_leads_to_pages_only(client: TestClient, address: str) -> None:
-    page = client.get(address, headers=PAGE)
-    assert page.status_code == 404
-    assert "/api/" not in page.text
-    assert '<a class="button" href="/">Show all campaigns</a>' in page.text
-
-
 def test_only_who_is_not_known_or_may_not_is_led_to_sign_in(client: TestClient, store: Store) -> None:
     ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
     assert "/sign-in" not in client.get("/campaigns/nope", headers={**PAGE, **ada}).text
     assert "Sign in with another token" in client.get("/new", headers={**PAGE, **ada}).text
     wrong = client.get("/", headers={**PAGE, "Authorization": "Bearer nonsense"})
     assert (wrong.status_code, ">Sign in</a>" in wrong.text) == (401, True)
-
-
-def test_the_api_answers_documents_whoever_asks(client: TestClient) -> None:
-    assert client.get("/api/v1/campaigns/nope", headers=PAGE).headers["content-type"] == "application/problem+json"
 
 
 def links(address: str, text: str) -> Iterator[str]:

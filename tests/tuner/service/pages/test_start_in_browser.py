@@ -1,41 +1,22 @@
 """A real browser starts a real campaign from the form, watches it, and takes its HPL.dat home."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from as_user import Run
-from page_visit import PATIENCE_MS
-from playwright.sync_api import Browser, Page, expect
-from running_service import RunningService, running_service
+from page_visit import opened
+from playwright.sync_api import Browser, expect
+from running_service import running_service
 
 pytestmark = [pytest.mark.real, pytest.mark.service, pytest.mark.usefixtures("home")]
 
 
-@contextmanager
-def opened(browser: Browser, service: RunningService, *, script: bool = True) -> Iterator[Page]:
-    """The form in a browser; whatever that complains of fails the test, but for the answer to a mistake."""
-    context = browser.new_context(base_url=str(service.client.base_url), java_script_enabled=script)
-    context.set_default_timeout(PATIENCE_MS)
-    page, complaints = context.new_page(), list[str]()
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto("/new")
-    try:
-        yield page
-        expected = (
-            "status of 422",
-            "htmx:sendAbort",
-            "htmx:afterRequest",
-        )  # a preview that a page which is left gives up
-        assert not [said for said in complaints if not any(words in said for words in expected)]
-    finally:
-        context.close()
+TOLERATED = ("status of 422", "htmx:sendAbort", "htmx:afterRequest")
+"""The answer to a mistake, and a preview that a page which is left gives up."""
 
 
 def test_a_campaign_is_started_watched_and_its_hpl_dat_runs(browser: Browser, tmp_path: Path, hpltune: Run) -> None:
-    with running_service() as service, opened(browser, service) as page:
+    with running_service() as service, opened(browser, service, "/new", TOLERATED) as page:
         page.get_by_label("Search space").select_option("quick")
         page.get_by_label("Name", exact=True).fill("first")
         page.get_by_text("Sizes and other parameters").click()
@@ -66,7 +47,7 @@ def test_a_campaign_is_started_watched_and_its_hpl_dat_runs(browser: Browser, tm
 
 
 def test_without_javascript_a_mistake_is_told_and_mended_and_a_button_cancels(browser: Browser) -> None:
-    with running_service() as service, opened(browser, service, script=False) as page:
+    with running_service() as service, opened(browser, service, "/new", TOLERATED, java_script_enabled=False) as page:
         page.get_by_label("Search space").select_option("quick")
         page.get_by_label("Budget").fill("soon")
         page.get_by_role("button", name="Start").click()

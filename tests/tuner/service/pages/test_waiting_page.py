@@ -10,7 +10,6 @@ from service_client import bearer
 from sqlalchemy import update
 
 from results.store.schema import CAMPAIGNS
-from results.store.service.campaign_entry import QueueState
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
@@ -43,74 +42,6 @@ def press(client: TestClient, button: str, token: str = "") -> str:
     answer = client.post("/campaigns/first/do", data={"form_token": token or form_token(client), "do": button})
     assert (answer.status_code, answer.headers.get("location")) == (303, "/campaigns/first"), answer.text
     return page(client)
-
-
-def test_the_page_tells_why_a_campaign_waits_and_what_was_asked(client: TestClient) -> None:
-    hand_in(client, "first")
-    hand_in(client, "second")
-    assert "It is number 1 of the queue. It starts in a moment." in page(client)
-    second = page(client, "second")
-    assert "It is number 2 of the queue. It waits for first, which is started before it." in second
-    for about, text in (("space", "quick"), ("budget", "10m"), ("N", "400"), ("full", "true")):
-        assert f"<dt>{about}</dt><dd>{text}</dd>" in second
-
-
-def test_a_campaign_that_was_cancelled_after_its_begin_is_not_said_to_have_never_begun(
-    client: TestClient, store: Store
-) -> None:
-    hand_in(client, "first")
-    client.post("/api/v1/campaigns/first/cancel")
-    assert "It was cancelled before it began." in page(client)
-    hand_in(client, "second")
-    store.queue.claim("second")
-    store.queue.end("second", QueueState.CANCELLED)
-    assert '<p class="headline">It was cancelled.</p>' in page(client, "second")
-
-
-def test_the_page_names_the_campaign_that_works_on_the_machine(client: TestClient, store: Store) -> None:
-    hand_in(client, "first")
-    store.queue.claim("first")
-    hand_in(client, "second")
-    assert "It waits for first, which works on " in page(client, "second")
-    assert "It has begun" in page(client)
-
-
-def test_the_page_of_a_failed_campaign_says_why_without_paths(client: TestClient, store: Store) -> None:
-    hand_in(client, "first")
-    store.queue.claim("first")
-    store.queue.end("first", QueueState.FAILED, "/home/ada/hpl/xhpl cannot be started")
-    text = page(client)
-    assert "It failed: …/xhpl cannot be started." in text
-    assert "/home" not in text
-
-
-@pytest.mark.heavy
-def test_buttons_pause_resume_and_cancel(client: TestClient) -> None:
-    hand_in(client, "first")
-    assert buttons(page(client)) == ["pause", "cancel"]
-    paused = press(client, "pause")
-    assert "It was paused before it began." in paused
-    assert buttons(paused) == ["resume", "cancel"]
-    assert "It is number 1 of the queue." in press(client, "resume")
-    cancelled = press(client, "cancel")
-    assert "It was cancelled before it began." in cancelled
-    assert buttons(cancelled) == ["resume"]
-    assert '<a class="button" href="/new?from=first">' in cancelled
-
-
-def test_a_running_campaign_says_what_was_asked_of_it(client: TestClient, store: Store) -> None:
-    hand_in(client, "first")
-    store.queue.claim("first")
-    assert "It pauses when its running trial has ended." in press(client, "pause")
-    assert buttons(press(client, "cancel")) == []
-
-
-def test_a_button_of_a_page_that_is_too_old_does_no_harm(client: TestClient, store: Store) -> None:
-    hand_in(client, "first")
-    old = form_token(client)
-    store.queue.claim("first")
-    store.queue.end("first", QueueState.DONE)
-    assert "It is done." in press(client, "cancel", old)
 
 
 @pytest.mark.parametrize("token", [{}, {"form_token": "guessed"}])
