@@ -4,19 +4,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..columns import doubts
+from ..disturbance import Conditions
 from ..metrics import prefix_gflops, rate_text
 from ..record import Kind, TrialRecord, TrialState
 
 
 def outcome(record: TrialRecord) -> str:
     """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
-    disturbed = ", disturbed" if record.disturbed else ""
+    beside = "".join(f", {doubt}" for doubt in doubts(record) if doubt != Conditions.UNKNOWN)
     if record.ranked and record.gflops is not None:
-        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{disturbed}"
+        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{beside}"
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.part < 1 and record.state is TrialState.COMPLETE:
-        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
+        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{beside}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"
