@@ -191,10 +191,14 @@ def values_of(record: TrialRecord, names: Iterable[str] = TABLE) -> dict[str, An
     return {name: plain(known[name] if name in known else getattr(record, name, None)) for name in names}
 
 
-def doubts(record: TrialRecord) -> list[str]:
-    """Return what must be told beside each rate of a trial, in words: "disturbed", or that this is "not known"."""
+def doubts(record: TrialRecord, *unsaid: str) -> list[str]:
+    """Return what must be told beside each rate of a trial, in words: "disturbed", or that this is "not known".
+
+    Args:
+        unsaid: words that are told elsewhere.
+    """
     told = ((column.usual, str(getattr(record, name))) for name, column in TABLE.items() if column.usual)
-    return [value for usual, value in told if value not in usual]
+    return [value for usual, value in told if value not in {*usual, *unsaid}]
 
 
 def plain(value: object) -> Any:

@@ -12,7 +12,7 @@ from ..record import Kind, TrialRecord, TrialState
 
 def outcome(record: TrialRecord) -> str:
     """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
-    beside = "".join(f", {doubt}" for doubt in doubts(record) if doubt != Conditions.UNKNOWN)
+    beside = "".join(f", {doubt}" for doubt in doubts(record, Conditions.UNKNOWN))
     if record.ranked and record.gflops is not None:
         return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{beside}"
     if record.kind is Kind.GIVEN_UP:

@@ -38,9 +38,10 @@ CONTENDER = tuple(
     for name in (
         *("study", "number", "kind", "state", "key", "gflops", "time_s", "residual", "passed", "session", "started_at"),
         *("params", "versions", "library", "hosts", "measurements", "ranks", "threads"),
+        *(name for name, column in TABLE.items() if column.usual and name in IN_TRIALS),
     )
 )
-"""The columns that a ranking needs of its trials."""
+"""The columns that a ranking needs of its trials, and what must be told beside their rates."""
 Row = tuple[dict[str, Any], Mapping[str, Any]]
 """The plain values of `columns.COLUMNS`, and all parameters."""
 

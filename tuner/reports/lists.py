@@ -156,8 +156,8 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     bars = tuple(None if rate is None else rate / most for rate in rates)
     columns, cells = [], []
     for name, column in TABLE.items():
-        told = [_told(name, record, killed) for record in records] if column.head else []
-        if not column.head or (column.is_later and {*told} <= {"", *column.usual}):
+        told = [_told(name, record, killed) for record in records] if column.head and column.is_public else None
+        if told is None or (column.is_later and {*told} <= {"", *column.usual}):
             continue
         is_result, is_figure = name == "gflops", column.kind in {int, float} and name != "gflops"
         wrap = Wrap.NEVER if is_figure else Wrap.ANYWHERE if is_result else Wrap.AT_WORDS  # a reason may hold a path

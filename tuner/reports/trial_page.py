@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from results.columns import TABLE
 from results.disturbance import Conditions
 from results.metrics import rate_text
 from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
@@ -33,6 +34,8 @@ ENGINES: Mapping[str, str] = {
 }
 ELSEWHERE = frozenset({"configuration", "command", "folder"})
 """Facts that have a part of their own on the page, or that say nothing to whoever reads it elsewhere."""
+PRIVATE = frozenset(name for name, column in TABLE.items() if not column.is_public)
+"""Columns that a page does not show, for a service has it too."""
 REPORTS = "hpltune-"
 """How lines of standard error begin that ranks wrote for us."""
 MOST_OUTPUT = 20_000
@@ -94,7 +97,7 @@ class TrialReport:
             yield Sentence("Whether something disturbed it is not known: too little was measured meanwhile.")
         if not (record.simulated or record.kind is Kind.IMPORTED):
             yield Sentence(why(self.study, record, self.best))
-        yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE))
+        yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE | PRIVATE))
 
     def _beside_the_best(self) -> Iterator[Part]:
         """Its configuration, beside that of the best."""

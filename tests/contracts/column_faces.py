@@ -1,0 +1,65 @@
+"""What every face tells of a trial: a program of its own, which a test runs on an hpltune with another column."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from in_process import run_in_process
+from queue_contract import ORDER
+from record_builders import a_study, begun, finished
+from service_client import served
+
+from results.export.frame import frame
+from results.store.store import Store
+from tuner.messages.live import document
+from tuner.service.notification_text import text_of
+
+COMMANDS = {
+    "CSV": "export csv one",
+    "JSON lines": "export jsonl one",
+    "list": "show one",
+    "list as JSON": "show one --json",
+    "trial": "show one#1",
+    "trial as JSON": "show one#1 --json",
+    "best": "best one",
+    "studies": "show --all",
+}
+ADDRESSES = {
+    "API of trials": "/api/v1/campaigns/one/trials",
+    "API of a trial": "/api/v1/campaigns/one/trials/1",
+    "description of the API": "/api/v1/openapi.json",
+    "page of a campaign": "/campaigns/one",
+    "page of a trial": "/campaigns/one/trials/1",
+}
+
+
+def faces(folder: Path, values: dict[str, Any]) -> dict[str, str]:
+    """What is told of the one trial of a study, by face.
+
+    Args:
+        values: of columns of the trial.
+    """
+    place = folder / "one.db"
+    with Store.open(place) as store:
+        store.queue.add(replace(ORDER, name="one", idempotency_key=None))
+        store.create_study(a_study("one"))
+        store.finish(replace(finished(store.begin(begun("one")), study="one"), **values))
+        store.end_study("one", "complete")
+        [entry] = store.queue.of_names(["one"]).values()
+        events = store.outbox.after(0, 10**9, "one", 1000)
+        told = {
+            "store": repr(store.get("one", 1)),
+            "Parquet": frame(store.records("one")).to_csv(),
+            "stream": "\n".join(made.model_dump_json() for event in events if (made := document(event))),
+            "notification": text_of(store, entry, "done", None)[1],
+        }
+        for face, words in COMMANDS.items():
+            told[face] = run_in_process((*words.split(), "--db", str(place)), folder).stdout
+        with served(store, folder) as client:
+            return told | {face: client.get(address).text for face, address in ADDRESSES.items()}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(faces(Path(sys.argv[1]), json.loads(sys.argv[2]))))
