@@ -1,6 +1,6 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -162,6 +162,21 @@ class Table:
         columns = tuple(self.columns[number] for number in kept)
         rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
         return replace(self, columns=columns, rows=rows, narrow=None, below=())
+
+
+def columns(*names: str, words: Container[str] | None = None, wrap: Wrap = Wrap.AT_WORDS) -> tuple[Column, ...]:
+    """Make columns with these names.
+
+    Args:
+        words: names of those whose cells are words; None for all.
+    """
+    return tuple(Column(name, words=words is None or name in words, wrap=wrap) for name in names)
+
+
+def facts_table(title: str, facts: Iterable[tuple[str, str]]) -> Table:
+    """Build a table of facts, each with its name and without a head; those that say nothing are left out."""
+    shown = tuple((name, told) for name, told in facts if told)
+    return Table(title, (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE)), shown, headless=True)
 
 
 @dataclass(frozen=True)

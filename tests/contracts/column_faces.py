@@ -16,23 +16,10 @@ from results.store.store import Store
 from tuner.messages.live import document
 from tuner.service.notification_text import text_of
 
-COMMANDS = {
-    "CSV": "export csv one",
-    "JSON lines": "export jsonl one",
-    "list": "show one",
-    "list as JSON": "show one --json",
-    "trial": "show one#1",
-    "trial as JSON": "show one#1 --json",
-    "best": "best one",
-    "studies": "show --all",
-}
-ADDRESSES = {
-    "API of trials": "/api/v1/campaigns/one/trials",
-    "API of a trial": "/api/v1/campaigns/one/trials/1",
-    "description of the API": "/api/v1/openapi.json",
-    "page of a campaign": "/campaigns/one",
-    "page of a trial": "/campaigns/one/trials/1",
-}
+API = "/api/v1/campaigns/one/trials"
+COMMANDS = ("export csv one", "export jsonl one", "show one --json", "show one#1 --json", "show one#1")
+AT_A_GLANCE = ("show one", "best one", "show --all")
+ADDRESSES = (API, f"{API}/1", "/api/v1/openapi.json", "/api/v1/campaigns", "/campaigns/one", "/campaigns/one/trials/1")
 
 
 def faces(folder: Path, values: dict[str, Any]) -> dict[str, str]:
@@ -48,17 +35,14 @@ def faces(folder: Path, values: dict[str, Any]) -> dict[str, str]:
         store.finish(replace(finished(store.begin(begun("one")), study="one"), **values))
         store.end_study("one", "complete")
         [entry] = store.queue.of_names(["one"]).values()
-        events = store.outbox.after(0, 10**9, "one", 1000)
-        told = {
-            "store": repr(store.get("one", 1)),
-            "Parquet": frame(store.records("one")).to_csv(),
-            "stream": "\n".join(made.model_dump_json() for event in events if (made := document(event))),
-            "notification": text_of(store, entry, "done", None)[1],
-        }
-        for face, words in COMMANDS.items():
-            told[face] = run_in_process((*words.split(), "--db", str(place)), folder).stdout
+        told = {"store": repr(store.get("one", 1)), "Parquet": frame(store.records("one")).to_csv()}
+        events = map(document, store.outbox.after(0, 10**9, "one", 1000))
+        told["stream"] = "\n".join(event.model_dump_json() for event in events if event)
+        told["notification"] = text_of(store, entry, "done", None)[1]
+        for words in (*COMMANDS, *AT_A_GLANCE):
+            told[words] = run_in_process((*words.split(), "--db", str(place)), folder).stdout
         with served(store, folder) as client:
-            return told | {face: client.get(address).text for face, address in ADDRESSES.items()}
+            return told | {address: client.get(address).text for address in ADDRESSES}
 
 
 if __name__ == "__main__":

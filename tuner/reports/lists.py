@@ -10,7 +10,7 @@ from hpl.programs.terms import OWN
 from results.columns import LISTED, TABLE, values_of
 from results.metrics import measured_watts, rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Table, Wrap, outcome
+from results.report.model import Column, Table, Wrap, facts_table, outcome
 from results.stats.headline import NO_RATES, HeadlineRates
 from results.store.rows import Row
 from results.store.study_list import Tally
@@ -208,10 +208,6 @@ def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
     return KILLED if record.number in killed else outcome(record).strip()
 
 
-def _state(record: TrialRecord, killed: Collection[int]) -> str:
-    return KILLED if record.number in killed else str(record.state)
-
-
 def configuration(record: TrialRecord) -> str:
     """The parameters of a trial on one line, what matters most first."""
     words = _ran(record)
@@ -246,7 +242,7 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     Args:
         others: trials of the same launch.
     """
-    facts = {"kind": str(record.kind), "state": _state(record, killed)}
+    facts = {"kind": str(record.kind), "state": KILLED if record.number in killed else str(record.state)}
     result = trial_result(record, killed)
     facts |= {"reason": record.reason} if record.reason and record.reason not in result else {}
     told = {"disturbed": str(record.disturbed or record.conditions)}
@@ -255,9 +251,7 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)
     facts |= {name: said for name in LINES if (said := _told(name, record, killed))}
-    title = f"Study {study.name}, trial {record.number}: {result}"
-    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-    return Table(title, columns, tuple(facts.items()), headless=True)
+    return facts_table(f"Study {study.name}, trial {record.number}: {result}", facts.items())
 
 
 def _figures(study: Study, record: TrialRecord) -> dict[str, str]:

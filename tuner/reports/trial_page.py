@@ -8,7 +8,7 @@ from results.columns import TABLE
 from results.disturbance import Conditions
 from results.metrics import rate_text
 from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap
+from results.report.model import Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap, columns
 
 from .context import Context
 from .figures.conditions import conditions
@@ -105,7 +105,7 @@ class TrialReport:
         if not record.params:
             return
         yield Heading("Its configuration")
-        name, value = Column("parameter", words=True), Column("value", words=True, wrap=Wrap.ANYWHERE)
+        name, value = columns("parameter", "value", wrap=Wrap.ANYWHERE)
         if best is None or best.key == record.key:
             if best is not None:
                 yield Sentence("It is the best configuration of the study.", tone=Tone.GOOD)
@@ -115,9 +115,9 @@ class TrialReport:
         rows = [(key, str(record.params.get(key, "")), str(best.params.get(key, ""))) for key in keys]
         differs = [place for place, (_, own, other) in enumerate(rows) if own != other]
         rate = f", {rate_text(best.gflops)} GFLOPS" if best.gflops else ""
-        columns = (name, replace(value, name="here"), replace(value, name=f"the best: trial {best.number}{rate}"))
+        heads = (name, replace(value, name="here"), replace(value, name=f"the best: trial {best.number}{rate}"))
         caption = "In bold: what differs." if differs else ""
-        yield Table("", columns, tuple(rows), bold=frozenset(differs), caption=caption)
+        yield Table("", heads, tuple(rows), bold=frozenset(differs), caption=caption)
 
     def _meanwhile(self) -> Iterator[Part]:
         """What the machine did during it, and what its ranks had."""

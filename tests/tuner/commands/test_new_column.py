@@ -9,28 +9,26 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from column_faces import ADDRESSES, COMMANDS
+from column_faces import API, AT_A_GLANCE, COMMANDS, faces
+from record_builders import DISTURBED, QUIET
 
 ROOT = Path(__file__).parents[3]
 ADD = "ALTER TABLE trials ADD COLUMN {} TEXT NOT NULL DEFAULT ''"
 EDITS = {
-    "record.py": ("    session: int = 0\n", ['    arithmetic: str = ""', '    rack: str = ""']),
+    "record.py": ("    session: int = 0\n", '    arithmetic: str = ""\n    rack: str = ""\n'),
     "columns.py": (
         '    "params": TrialColumn(',
-        [
-            '    "arithmetic": TrialColumn(str, is_later=True, about="how", head="arithmetic", usual=("", "FP64")),',
-            '    "rack": TrialColumn(str, is_later=True, is_public=False),',
-        ],
+        """    "arithmetic": TrialColumn(str, is_later=True, about="how", head="arithmetic", usual=("", "FP64")),
+    "rack": TrialColumn(str, is_later=True, is_public=False),\n""",
     ),
     "store/migrations.py": (
         ')\n"""The name of each and its statements',
-        [f'    ("m999_columns", ("{ADD.format("arithmetic")}", "{ADD.format("rack")}")),'],
+        f'    ("m999_columns", ("{ADD.format("arithmetic")}", "{ADD.format("rack")}")),\n',
     ),
 }
 """Two new columns, of which one is private: the text in a file before which their lines come."""
-ON_THIS_MACHINE = {"store", "CSV", "JSON lines", "Parquet", "list as JSON", "trial", "trial as JSON"}
-"""Faces that tell private columns, too."""
-AT_A_GLANCE = ("list", "trial", "best", "studies", "notification", "page of a campaign", "page of a trial")
+DESCRIPTION = "/api/v1/openapi.json"
+TO_PEOPLE = (*AT_A_GLANCE, "show one#1", "notification", "/campaigns/one", "/campaigns/one/trials/1")
 """Faces that tell the rate to people."""
 
 
@@ -44,32 +42,36 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     for name, (before, lines) in EDITS.items():
         text = (tree / "results" / name).read_text()
         assert text.count(before) == 1
-        (tree / "results" / name).write_text(text.replace(before, "\n".join((*lines, before))))
-    paths = os.pathsep.join(map(str, (tree, ROOT / "tests/contracts")))
-    done = subprocess.run(
-        [sys.executable, ROOT / "tests/contracts/column_faces.py", tree, '{"arithmetic": "FP8", "rack": "r-seven"}'],
-        env=os.environ | {"PYTHONPATH": paths, "HOME": str(tree)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        (tree / "results" / name).write_text(text.replace(before, lines + before))
+    program, paths = ROOT / "tests/contracts/column_faces.py", f"{tree}{os.pathsep}{ROOT / 'tests/contracts'}"
+    words = [sys.executable, program, tree, '{"arithmetic": "FP8", "rack": "r-seven"}']
+    more = os.environ | {"PYTHONPATH": paths, "HOME": str(tree)}
+    done = subprocess.run(words, env=more, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = json.loads(done.stdout)
-    assert found.keys() == {"store", "Parquet", "stream", "notification", *COMMANDS, *ADDRESSES}
     return found
 
 
 def test_every_face_tells_a_new_column(told: Mapping[str, str]) -> None:
-    assert {face for face, text in told.items() if "FP8" not in text} == {"description of the API"}
-    assert "arithmetic" in told["description of the API"]
+    assert {face for face, text in told.items() if "FP8" not in text} == {DESCRIPTION, "/api/v1/campaigns"}
+    assert "arithmetic" in told[DESCRIPTION]
 
 
 def test_a_private_column_stays_on_this_machine(told: Mapping[str, str]) -> None:
-    assert {face for face, text in told.items() if "r-seven" in text} == ON_THIS_MACHINE
-    assert '"rack"' not in told["description of the API"]
+    assert {face for face, text in told.items() if "r-seven" in text} == {"store", "Parquet", *COMMANDS}
+    assert '"rack"' not in told[DESCRIPTION]
 
 
-@pytest.mark.parametrize("face", AT_A_GLANCE)
+@pytest.mark.parametrize("face", TO_PEOPLE)
 def test_what_is_not_usual_stands_beside_the_rate(told: Mapping[str, str], face: str) -> None:
     text = " ".join(told[face].split())
     assert any(f"75.50{words}" in text for words in (" GFLOPS, FP8", " (FP8)", " GFLOPS (FP8)")), text
+
+
+@pytest.mark.parametrize(("measured", "word"), [(DISTURBED, "disturbed"), ({}, "not known"), (QUIET, "undisturbed")])
+def test_every_face_says_whether_a_run_was_disturbed(tmp_path: Path, measured: dict[str, float], word: str) -> None:
+    found = faces(tmp_path, {"measurements": measured})
+    for face in ("Parquet", "stream", *COMMANDS[:4], "/api/v1/campaigns", API, f"{API}/1"):
+        assert word in found[face], face
+    for face in TO_PEOPLE:
+        assert word == "undisturbed" or word in found[face], face
