@@ -23,11 +23,7 @@ ADDRESSES = (API, f"{API}/1", "/api/v1/openapi.json", "/api/v1/campaigns", "/cam
 
 
 def faces(folder: Path, values: dict[str, Any]) -> dict[str, str]:
-    """What is told of the one trial of a study, by face.
-
-    Args:
-        values: of columns of the trial.
-    """
+    """What is told of the one trial of a study, by face; its columns have these values."""
     place = folder / "one.db"
     with Store.open(place) as store:
         store.queue.add(replace(ORDER, name="one", idempotency_key=None))

@@ -5,12 +5,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 from column_faces import API, AT_A_GLANCE, COMMANDS, faces
 from record_builders import DISTURBED, QUIET
+
+from results.columns import FIELDS
+from results.record import TrialRecord
 
 ROOT = Path(__file__).parents[3]
 ADD = "ALTER TABLE trials ADD COLUMN {} TEXT NOT NULL DEFAULT ''"
@@ -32,6 +36,10 @@ TO_PEOPLE = (*AT_A_GLANCE, "show one#1", "notification", "/campaigns/one", "/cam
 """Faces that tell the rate to people."""
 
 
+def test_every_field_of_a_record_has_a_column_or_several() -> None:
+    assert {*FIELDS, "hpl", "observed"} == {field.name for field in fields(TrialRecord)}
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """What every face of an hpltune with two more columns tells of a trial."""
@@ -44,7 +52,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         assert text.count(before) == 1
         (tree / "results" / name).write_text(text.replace(before, lines + before))
     program, paths = ROOT / "tests/contracts/column_faces.py", f"{tree}{os.pathsep}{ROOT / 'tests/contracts'}"
-    words = [sys.executable, program, tree, '{"arithmetic": "FP8", "rack": "r-seven"}']
+    words: list[str | Path] = [sys.executable, program, tree, '{"arithmetic": "FP8", "rack": "r-seven"}']
     more = os.environ | {"PYTHONPATH": paths, "HOME": str(tree)}
     done = subprocess.run(words, env=more, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -71,7 +79,6 @@ def test_what_is_not_usual_stands_beside_the_rate(told: Mapping[str, str], face:
 @pytest.mark.parametrize(("measured", "word"), [(DISTURBED, "disturbed"), ({}, "not known"), (QUIET, "undisturbed")])
 def test_every_face_says_whether_a_run_was_disturbed(tmp_path: Path, measured: dict[str, float], word: str) -> None:
     found = faces(tmp_path, {"measurements": measured})
-    for face in ("Parquet", "stream", *COMMANDS[:4], "/api/v1/campaigns", API, f"{API}/1"):
-        assert word in found[face], face
-    for face in TO_PEOPLE:
-        assert word == "undisturbed" or word in found[face], face
+    people = TO_PEOPLE if word != "undisturbed" else ()
+    asked = {"Parquet", "stream", "/api/v1/campaigns", API, f"{API}/1", *COMMANDS[:4], *people}
+    assert not {face for face in asked if word not in found[face]}
