@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 
 from hpl.params import HplParams, Scalar
 
-from .disturbance import Disturbance
+from .disturbance import Conditions, Disturbance
 from .plain import finite, finite_figures, time_text
-from .record import BlasObservation, TrialRecord
+from .record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
 GRID = re.compile(r"[1-9]\d{0,8}x[1-9]\d{0,8}")
 Cell = str | int | float | bool | None
@@ -24,7 +24,7 @@ class TrialColumn:
     """One thing that is known of a trial.
 
     Attributes:
-        kind: the type of its values; a dict is stored as JSON.
+        kind: the type of its values; a dict and a list are stored as JSON, and are text in a table.
         home: "trial" is a field of the record, "HPL.dat" a word of its HPL.dat, and "observed" a field of its
             observation of the BLAS; these are in the table `trials` under their own names, but for the grid. "printed"
             is a field of the record in the table `outputs`. "derived" follows from others, and "place" is a field of
@@ -32,7 +32,10 @@ class TrialColumn:
         unit: of its values; "" without one.
         is_exported: whether CSV, Parquet and lists of trials have it; JSON lines have every column.
         is_later: whether JSON lines of an earlier hpltune lack it.
-        is_public: whether the API tells it: nothing that names folders of the server.
+        is_public: whether the API and its events tell it: nothing that names folders of the server.
+        about: what it is, for who reads the API, where the name does not say it.
+        head: its head where people read lists of trials; "" keeps it out of them.
+        usual: values that go without saying: any other one stands beside each rate of the trial; () where none does.
     """
 
     kind: type
@@ -41,19 +44,22 @@ class TrialColumn:
     is_exported: bool = True
     is_later: bool = False
     is_public: bool = True
+    about: str = ""
+    head: str = ""
+    usual: tuple[str, ...] = ()
 
 
 TABLE = {
     "study": TrialColumn(str, is_public=False),
-    "number": TrialColumn(int),
-    "kind": TrialColumn(str),
-    "state": TrialColumn(str),
-    "invalidity": TrialColumn(str),
-    "reason": TrialColumn(str),
+    "number": TrialColumn(int, head="#"),
+    "kind": TrialColumn(Kind, head="kind"),
+    "state": TrialColumn(TrialState),
+    "invalidity": TrialColumn(Invalidity, about="the stage at which it failed"),
+    "reason": TrialColumn(str, about="why it does not count; empty if it counts"),
     "blas": TrialColumn(str),
     "kernel": TrialColumn(str),
     "ranks": TrialColumn(int),
-    "threads": TrialColumn(int),
+    "threads": TrialColumn(int, about="of each rank"),
     "N": TrialColumn(int, "HPL.dat"),
     "NB": TrialColumn(int, "HPL.dat"),
     "grid": TrialColumn(str, "HPL.dat"),
@@ -71,34 +77,43 @@ TABLE = {
     "EQUIL": TrialColumn(str, "HPL.dat"),
     "alignment": TrialColumn(int, "HPL.dat"),
     "threshold": TrialColumn(float, "HPL.dat"),
-    "gflops": TrialColumn(float, unit="GFLOPS"),
-    "time_s": TrialColumn(float, unit="s"),
+    "gflops": TrialColumn(float, unit="GFLOPS", head="result"),
+    "time_s": TrialColumn(float, unit="s", head="time"),
     "residual": TrialColumn(float),
-    "passed": TrialColumn(bool),
-    "cost_s": TrialColumn(float, unit="s"),
+    "passed": TrialColumn(bool, about="HPL's word about the residual; null where nothing checked it"),
+    "cost_s": TrialColumn(float, unit="s", about="from the launch to the end of all processes"),
     "started_at": TrialColumn(datetime),
     "ended_at": TrialColumn(datetime),
     "library": TrialColumn(str, "observed", is_public=False),
-    "library_version": TrialColumn(str, "observed"),
-    "library_kernel": TrialColumn(str, "observed"),
-    "library_threads": TrialColumn(int, "observed"),
+    "library_version": TrialColumn(str, "observed", about="of the BLAS that ran, as the ranks reported it"),
+    "library_kernel": TrialColumn(str, "observed", about="of the BLAS that ran"),
+    "library_threads": TrialColumn(int, "observed", about="of each rank, as the BLAS that ran has it"),
     "key": TrialColumn(str, is_public=False),
     "command": TrialColumn(str, is_public=False),
     "directory": TrialColumn(str, is_public=False),
     "xhpl_key": TrialColumn(str, is_public=False),
     "simulated": TrialColumn(bool, "derived", is_public=False),
-    "part": TrialColumn(float, is_later=True),
-    "session": TrialColumn(int, is_later=True),
-    "hosts": TrialColumn(str, "observed"),
+    "part": TrialColumn(float, is_later=True, about="of a full run"),
+    "session": TrialColumn(int, is_later=True, about="of the study, from 0"),
+    "hosts": TrialColumn(list, "observed", about="with ranks"),
     "rank": TrialColumn(int, "place"),
     "expected_gflops": TrialColumn(float, "place", "GFLOPS"),
     "percent_of_peak": TrialColumn(float, "place", "%"),
     "rates": TrialColumn(str, "derived", is_public=False),
     "cautions": TrialColumn(str, "place"),
-    "measurements": TrialColumn(dict, is_later=True),
-    "disturbed": TrialColumn(str, "derived"),
-    "conditions": TrialColumn(str, "derived"),
-    "params": TrialColumn(dict, is_exported=False),
+    "measurements": TrialColumn(dict, is_later=True, about="by name with its unit, what observers measured meanwhile"),
+    "disturbed": TrialColumn(
+        str, "derived", is_later=True, about="what did; null where it is not known to be disturbed"
+    ),
+    "conditions": TrialColumn(
+        Conditions,
+        "derived",
+        is_later=True,
+        about="whether something else took the machine from it",
+        head="disturbed?",
+        usual=("undisturbed",),
+    ),
+    "params": TrialColumn(dict, is_exported=False, head="configuration"),
     "versions": TrialColumn(dict, is_exported=False, is_public=False),
     "hpl_dat": TrialColumn(str, "printed", is_exported=False, is_public=False),
     "output": TrialColumn(str, "printed", is_exported=False, is_public=False),
@@ -108,19 +123,30 @@ TABLE = {
 """All columns in their order; later versions only append exported ones, which `more_columns` follow."""
 COLUMNS = {name: column for name, column in TABLE.items() if column.is_exported}
 """The columns of CSV and Parquet."""
+LISTED = tuple(name for name, column in COLUMNS.items() if column.home != "place")
+"""The columns that `show --json` tells of each trial, beside all its parameters."""
 HPL_WORDS = tuple(name for name, column in TABLE.items() if column.home == "HPL.dat")
 PLACED = frozenset(name for name, column in TABLE.items() if column.home == "place")
-PUBLIC = tuple(name for name, column in TABLE.items() if column.is_public and name not in PLACED)
-"""The columns that the API and its events tell."""
+PUBLIC = {
+    name: column
+    for name, column in TABLE.items()
+    if column.is_public and column.home in {"trial", "observed", "derived"}
+}
+"""The columns that the API and its events tell; `params` has the words of HPL.dat."""
 FIELDS = tuple(name for name, column in TABLE.items() if column.home in {"trial", "printed"})
 """The columns that are fields of a record."""
 OPTIONAL = frozenset(field.name for field in fields(TrialRecord) if NoneType in get_args(field.type))
 _OBSERVED = {name: name.removeprefix("library_") for name, column in TABLE.items() if column.home == "observed"}
-_TYPES = {field.name: (get_args(field.type) or (field.type,))[0] for field in fields(TrialRecord)}
+HINTS: Mapping[str, Any] = {
+    **{name: column.kind | None for name, column in TABLE.items()},
+    **{field.name: field.type for field in fields(TrialRecord)},
+    "started_at": datetime | None,
+}
+"""Types of the values as JSON has them; an import may lack its start."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    name: datetime.fromisoformat if _TYPES[name] is datetime else _TYPES[name]
+    name: datetime.fromisoformat if TABLE[name].kind is datetime else TABLE[name].kind
     for name in FIELDS
-    if issubclass(_TYPES[name], datetime | StrEnum)
+    if issubclass(TABLE[name].kind, datetime | StrEnum)
 }
 """How the values of fields are made of their texts, where they are none themselves."""
 
@@ -165,6 +191,16 @@ def values_of(record: TrialRecord, names: Iterable[str] = TABLE) -> dict[str, An
     return {name: plain(known[name] if name in known else getattr(record, name, None)) for name in names}
 
 
+def doubts(record: TrialRecord, *unsaid: str) -> list[str]:
+    """Return what must be told beside each rate of a trial, in words: "disturbed", or that this is "not known".
+
+    Args:
+        unsaid: words that are told elsewhere.
+    """
+    told = ((column.usual, str(getattr(record, name))) for name, column in TABLE.items() if column.usual)
+    return [value for usual, value in told if value not in {*usual, *unsaid}]
+
+
 def plain(value: object) -> Any:
     """Convert a value of a record to one for JSON."""
     match value:
@@ -201,9 +237,13 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     Args:
         placed: the rank of its configuration; None if it has none or it is not wanted.
     """
-    return {name: _cell(value) for name, value in values_of(record, COLUMNS).items()} | (
-        asdict(placed) if placed else {}
-    )
+    return cells_of(values_of(record, COLUMNS), placed)
+
+
+def cells_of(values: Mapping[str, Any], placed: TrialPlace | None = None) -> dict[str, Cell]:
+    """Make the cells of plain values: objects and lists are text."""
+    place = asdict(placed) if placed else {}
+    return {name: _cell(place.get(name, value)) for name, value in values.items()}
 
 
 def _cell(value: Any) -> Cell:

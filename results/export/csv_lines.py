@@ -3,12 +3,11 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from types import MappingProxyType
 
 from hpl.dat import HplDat, render
 
-from ..columns import COLUMNS, TrialPlace
+from ..columns import COLUMNS, TrialPlace, cells_of
 from ..errors import NoHplDatError
 from ..plain import unicode_text
 from ..record import Kind, TrialRecord
@@ -45,10 +44,9 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Tri
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, *more))
-    for number, (cells, params) in enumerate(rows, start=1):
-        place = placed.get(cells["number"])  # type: ignore[arg-type]  # a trial's number is one
-        standing = (cells | (asdict(place) if place else {})).values()
-        writer.writerow([*standing, *(params.get(name) for name in more)])
+    for number, (values, params) in enumerate(rows, start=1):
+        cells = cells_of(values, placed.get(values["number"]))
+        writer.writerow([*cells.values(), *(params.get(name) for name in more)])
         if number % LINES == 0:
             yield unicode_text(text.getvalue())
             text.seek(0)

@@ -15,9 +15,9 @@ from ..record import Study, TrialRecord
 from .csv_lines import NOWHERE
 
 _PANDAS: dict[type, ExtensionDtype] = {
-    str: pd.StringDtype(), int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),
-    dict: pd.StringDtype(), datetime: pd.StringDtype(),
+    int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),
 }  # fmt: skip
+"""Types of numbers; all else is text."""
 UNITS = {name: column.unit for name, column in COLUMNS.items() if column.unit}
 """Units of the columns of a Parquet file, kept in it."""
 FACTS = ("name", "engine", "space_name", "rpeak_gflops", "price_usd", "power_w")
@@ -45,7 +45,9 @@ def frame(
 
 def read(csv: Path | str) -> pd.DataFrame:
     """Read a file of `hpltune export csv` with the types of `frame`; an empty text is a missing value."""
-    return _typed(pd.read_csv(csv, dtype={name: _PANDAS[column.kind] for name, column in COLUMNS.items()}))
+    return _typed(
+        pd.read_csv(csv, dtype={name: _PANDAS.get(column.kind, pd.StringDtype()) for name, column in COLUMNS.items()})
+    )
 
 
 def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace]) -> None:
@@ -70,7 +72,9 @@ def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], plac
 def _column(values: list[Scalar | None]) -> "pd.Series[str]":
     kinds = {type(value) for value in values if value is not None}
     kind = kinds.pop() if len(kinds) == 1 else float if kinds == {int, float} else str
-    return pd.Series([None if value is None else kind(value) for value in values], dtype=_PANDAS[kind])
+    return pd.Series(
+        [None if value is None else kind(value) for value in values], dtype=_PANDAS.get(kind, pd.StringDtype())
+    )
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
@@ -80,5 +84,5 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
         if column.kind is datetime:
             table[name] = pd.to_datetime(table[name], utc=True, format="ISO8601")
         else:
-            table[name] = table[name].astype(_PANDAS[column.kind])
+            table[name] = table[name].astype(_PANDAS.get(column.kind, pd.StringDtype()))
     return table

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .model import Drawable, Gantt, Matrix, Series, Timeline
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .model import Figure
 
 
-Value = TypeVar("Value")
 MOST = 1_500
 """Points of a series that a figure shows; more of them cover each other."""
 
@@ -63,19 +62,12 @@ def _corner(y: tuple[float, ...], place: int) -> bool:
 
 def _only(series: Series, places: list[int]) -> Series:
     """Return the series with some of its points."""
-    return replace(
-        series,
-        x=_at(series.x, places),
-        y=_at(series.y, places),
-        low=_at(series.low, places),
-        high=_at(series.high, places),
-        labels=_at(series.labels, places),
-    )
-
-
-def _at(values: tuple[Value, ...], places: list[int]) -> tuple[Value, ...]:
-    """Return some of the values; none where there are none."""
-    return tuple(values[place] for place in places) if values else ()
+    kept: dict[str, Any] = {
+        name: tuple(values[place] for place in places)
+        for name in ("x", "y", "low", "high", "labels")
+        if (values := getattr(series, name))
+    }
+    return replace(series, **kept)
 
 
 COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .drawing import GREY, DrawnValue, legend_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
@@ -73,7 +71,8 @@ def _draw_group(figure: Gantt, group: LaneGroup, axes: Axes) -> None:
             boxes[kind].append(box)
     for kind in (idle, *seen[:-1]):
         if boxes[kind]:
-            outline = Path.make_compound_path(*(Path(_corners(box), closed=True) for box in boxes[kind]))
+            corners = ([(x, y), (right, y), (right, top), (x, top), (x, y)] for x, y, right, top in boxes[kind])
+            outline = Path.make_compound_path(*(Path(each, closed=True) for each in corners))
             outline.should_simplify = False  # else corners of neighbours become one
             colour = EMPTY if kind == idle else FILLED[kind]
             patch = PathPatch(outline, facecolor=colour, edgecolor=colour, linewidth=SEAM_PT, zorder=2 + (kind != idle))
@@ -107,11 +106,6 @@ def _boxes(lane: Lane, place: int, idle: int) -> list[tuple[int, tuple[float, fl
                 found.append((kind, box))
             low = high
     return found
-
-
-def _corners(box: tuple[float, float, float, float]) -> Sequence[tuple[float, float]]:
-    left, low, right, high = box
-    return [(left, low), (right, low), (right, high), (left, high), (left, low)]
 
 
 def _legend(figure: Gantt, axes: Axes, width_inches: float) -> None:

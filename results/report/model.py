@@ -1,22 +1,24 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..columns import doubts
+from ..disturbance import Conditions
 from ..metrics import prefix_gflops, rate_text
 from ..record import Kind, TrialRecord, TrialState
 
 
 def outcome(record: TrialRecord) -> str:
     """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
-    disturbed = ", disturbed" if record.disturbed else ""
+    beside = "".join(f", {doubt}" for doubt in doubts(record, Conditions.UNKNOWN))
     if record.ranked and record.gflops is not None:
-        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{disturbed}"
+        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{beside}"
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.part < 1 and record.state is TrialState.COMPLETE:
-        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
+        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{beside}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"
@@ -160,6 +162,21 @@ class Table:
         columns = tuple(self.columns[number] for number in kept)
         rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
         return replace(self, columns=columns, rows=rows, narrow=None, below=())
+
+
+def columns(*names: str, words: Container[str] | None = None, wrap: Wrap = Wrap.AT_WORDS) -> tuple[Column, ...]:
+    """Make columns with these names.
+
+    Args:
+        words: names of those whose cells are words; None for all.
+    """
+    return tuple(Column(name, words=words is None or name in words, wrap=wrap) for name in names)
+
+
+def facts_table(title: str, facts: Iterable[tuple[str, str]]) -> Table:
+    """Build a table of facts, each with its name and without a head; those that say nothing are left out."""
+    shown = tuple((name, told) for name, told in facts if told)
+    return Table(title, (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE)), shown, headless=True)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,9 @@ def print_table(console: Console, table: Table) -> None:
     Facts, which have two columns without heads, are lines where no terminal draws them, as sentences are.
     """
     if table.headless and len(table.columns) == 2 and not console.is_terminal:
-        _print_facts(console, table)
+        title = [table.title] if table.title else []
+        for line in (*title, *(f"{name}: {text}".replace("\n", "\n  ") for name, text in table.rows)):
+            console.print(line, soft_wrap=True)
         return
     if can_draw(console) and console.width >= ROOM_FOR_BARS:
         table = _with_bars(table)
@@ -96,14 +98,6 @@ def print_table(console: Console, table: Table) -> None:
         console.print(_rich(piece, console.width))
     for line in table.below if narrow else ():
         console.print(line)
-
-
-def _print_facts(console: Console, table: Table) -> None:
-    """Print each fact on a line of its own that nothing breaks."""
-    if table.title:
-        console.print(table.title, soft_wrap=True)
-    for name, text in table.rows:
-        console.print(f"{name}: {text}".replace("\n", "\n  "), soft_wrap=True)
 
 
 def _fits(table: Table, width: int) -> bool:
@@ -209,22 +203,16 @@ def can_draw(console: Console) -> bool:
     return console.is_terminal and unicode and os.environ.get("TERM") not in PLAIN
 
 
-def spark_line(figure: Figure) -> str | None:
-    """Write the first line of a figure in small blocks, with its ends; None where it has none or does not change."""
-    line = next((one for one in figure.series if one.line), None)
-    if line is None or len(set(line.y)) < 2:
-        return None
-    return (
-        f"{figure.title}: {blocks(_evenly(line.x, line.y), line.y)} {line.y[0]:.4g} to {line.y[-1]:.4g} {figure.y_axis}"
-    )
-
-
 def text_lines(figure: Figure) -> list[str]:
-    """Write a figure in characters: its first line, or without lines its first columns; [] if it has neither."""
-    if any(one.line for one in figure.series):
-        line = spark_line(figure)
-        return [line] if line else []
-    return _histogram(figure)
+    """Write a figure in characters: its first line in small blocks, with its ends, or without lines its first columns.
+
+    There is nothing where it has neither, and where the line does not change.
+    """
+    line = next((one for one in figure.series if one.line), None)
+    if line is None:
+        return _histogram(figure)
+    drawn = f"{blocks(_evenly(line.x, line.y), line.y)} {line.y[0]:.4g} to {line.y[-1]:.4g} {figure.y_axis}"
+    return [f"{figure.title}: {drawn}"] if len(set(line.y)) > 1 else []
 
 
 def _histogram(figure: Figure) -> list[str]:

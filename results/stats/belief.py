@@ -117,14 +117,10 @@ def posterior_rates(groups: Sequence[Sequence[float]], shown: float = 0.0) -> Ra
     runs = [logs[place] for place in contenders]
     first = np.cumsum([0, *map(len, runs[:-1])])
     off = np.concatenate(runs)[:, None] - places
-    likely = [_likely(np.add.reduceat(np.log(density(off, one)), first, axis=0)) for one in known.sizes]
+    likelihoods = [np.add.reduceat(np.log(density(off, one)), first, axis=0) for one in known.sizes]
+    likely = [np.asarray(np.exp(one - one.max(axis=1, keepdims=True))) for one in likelihoods]
     own, shares = np.array([_normal(one) for one in likely]), np.array([_shares(one) for one in likely])
     return RatePosterior(contenders, places, shares, known.weights, own)
-
-
-def _likely(likelihood: Array) -> Array:
-    """Return the likelihood of each rate in parts of the largest, from its logarithm."""
-    return np.asarray(np.exp(likelihood - likelihood.max(axis=1, keepdims=True)))
 
 
 def _shares(likely: Array) -> Array:

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from hpl.workload import HPL, Workload
 
+from ..columns import doubts
 from ..disturbance import Conditions
 from ..metrics import rate_text
 from ..record import MEASURED, SIMULATED_TABLE, Kind, Study, TrialRecord
@@ -114,6 +115,11 @@ class FastestRun:
         return "Rmax" if self.is_rmax else f"{self.source} rate{self._at_n}".lstrip()
 
     @property
+    def _rate(self) -> str:
+        beside = ", ".join(doubts(self.record, Conditions.UNKNOWN))
+        return f"{rate_text(self.gflops)} GFLOPS{f' ({beside})' if beside else ''}"
+
+    @property
     def _at_n(self) -> str:
         return f" at N={self.N:,}" if self.N else ""
 
@@ -135,16 +141,13 @@ class FastestRun:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if not self.workload.is_hpl:
             return (
-                f"The {self.workload.rate} is {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
-                f"{self._at_least(ranking)}"
+                f"The {self.workload.rate} is {self._rate}{self._at_n}: {self.where(ranking)}.{self._at_least(ranking)}"
             )
         if self.is_rmax:
             fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "full run")))
-            return (
-                f"Rmax, {fastest}, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least(ranking)}"
-            )
+            return f"Rmax, {fastest}, is {self._rate}: {self.where(ranking)}.{self._at_least(ranking)}"
         fastest = " ".join(filter(None, ("The fastest", self._which(ranking), self.source, "full run")))
-        told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
+        told = f"{fastest} gave {self._rate}{self._at_n}: {self.where(ranking)}."
         return f"{told} {self.no_rmax}{self._at_least(ranking)}"
 
     def _at_least(self, ranking: Sequence[Ranked]) -> str:
@@ -200,6 +203,7 @@ class HeadlineRates:
         interval_gflops: its usual rate is between these with 95 % probability; None where that is not known.
         range_gflops: the slowest and fastest run of no. 1.
         fastest_conditions, conditions: whether the fastest run, and those of no. 1, were disturbed.
+        doubts: what must be told beside the rate of the fastest run.
     """
 
     fastest_gflops: float
@@ -213,6 +217,7 @@ class HeadlineRates:
     range_gflops: tuple[float, float]
     fastest_conditions: Conditions = Conditions.UNDISTURBED
     conditions: Conditions = Conditions.UNDISTURBED
+    doubts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":
@@ -221,13 +226,12 @@ class HeadlineRates:
         rates = fastest.gflops, fastest.trial, fastest.called
         runs = first.best_record_number, first.median_gflops, first.runs
         conditions = fastest.record.conditions, first.conditions
-        return cls(*rates, *runs, expected, interval, first.range_gflops, *conditions)
+        return cls(*rates, *runs, expected, interval, first.range_gflops, *conditions, tuple(doubts(fastest.record)))
 
     @property
     def fastest_text(self) -> str:
         """Write the fastest run: "70.10", or "70.10 (disturbed)", or "70.10 (not known)" whether it was."""
-        told = "" if self.fastest_conditions is Conditions.UNDISTURBED else f" ({self.fastest_conditions})"
-        return f"{rate_text(self.fastest_gflops)}{told}"
+        return rate_text(self.fastest_gflops) + (f" ({', '.join(self.doubts)})" if self.doubts else "")
 
     @property
     def best_gflops(self) -> float:

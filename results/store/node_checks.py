@@ -6,7 +6,7 @@ A field that has no column of its own, because a newer benchmark brought it, is 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -263,6 +263,7 @@ def run_rows(number: int, runs: Sequence[NodeRun], first: int = 1) -> list[dict[
 
 def pair_rows(number: int, check: NodeCheck) -> list[dict[str, Any]]:
     """Make the rows of all pairs of a check with a number."""
+    pairs = [*((False, pair) for pair in check.pairs), *((True, pair) for pair in check.pairs_at_once)]
     return [
         {
             "node_check": number,
@@ -272,13 +273,8 @@ def pair_rows(number: int, check: NodeCheck) -> list[dict[str, Any]]:
             **{name: finite(getattr(pair, name)) for name in _PAIR_FIGURES},
             "more": _more(pair, (*_PAIR_TEXTS, *_PAIR_FIGURES)),
         }
-        for place, (at_once, pair) in enumerate(_all_pairs(check), start=1)
+        for place, (at_once, pair) in enumerate(pairs, start=1)
     ]
-
-
-def _all_pairs(check: NodeCheck) -> Iterator[tuple[bool, PairRate]]:
-    yield from ((False, pair) for pair in check.pairs)
-    yield from ((True, pair) for pair in check.pairs_at_once)
 
 
 def kept_of(row: RowMapping, runs: Sequence[RowMapping], pairs: Sequence[RowMapping]) -> KeptCheck:

@@ -19,10 +19,10 @@ from sqlalchemy import RowMapping
 from hpl.errors import HplError
 from hpl.params import Scalar, parse_grid
 
-from ..columns import COLUMNS, HPL_WORDS, TABLE, Cell, record_of, told_words, values_of
+from ..columns import COLUMNS, HPL_WORDS, TABLE, record_of, told_words, values_of
 from ..disturbance import Conditions, Disturbance, judge_run
 from ..errors import DamagedError
-from ..plain import time_text, unicode_text
+from ..plain import finite_figures, time_text, unicode_text
 from ..record import IMPORTED, MEASURED, Kind, Study, TrialRecord, is_untouched, rates_of
 from .schema import IN_TRIALS, SIZES, TRIALS
 
@@ -38,11 +38,12 @@ CONTENDER = tuple(
     for name in (
         *("study", "number", "kind", "state", "key", "gflops", "time_s", "residual", "passed", "session", "started_at"),
         *("params", "versions", "library", "hosts", "measurements", "ranks", "threads"),
+        *(name for name, column in TABLE.items() if column.usual and name in IN_TRIALS),
     )
 )
-"""The columns that a ranking needs of its trials."""
-Row = tuple[dict[str, Cell], Mapping[str, Any]]
-"""The cells of `columns.COLUMNS`, and all parameters."""
+"""The columns that a ranking needs of its trials, and what must be told beside their rates."""
+Row = tuple[dict[str, Any], Mapping[str, Any]]
+"""The plain values of `columns.COLUMNS`, and all parameters."""
 
 
 def study_row(study: Study) -> dict[str, Any]:
@@ -89,24 +90,24 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
 
 
 def row_of(stored: Sequence[Any]) -> Row:
-    """Convert a row of TRIALS as `flat` converts its record, without making the record: large studies are read so."""
+    """Convert a row of TRIALS as `values_of` does its record, without making the record: large studies are read so."""
     row = dict(zip(_NAMES, stored, strict=True))
     with _readable(f"trial {row['number']} of study {row['study']}"):
         params = object_of(row["params"], "params")
         _require_whole(row, {"params": params})
         rates, conditions, why = _judged(*(row[name] for name in _JUDGED))
-        cells = row | {
+        values = row | {
             **({"grid": f"{row['P']}x{row['Q']}"} if row["alignment"] else told_words(params)),
             "rates": rates,
             "simulated": rates not in {MEASURED, IMPORTED},
             "conditions": conditions.value,
             "disturbed": str(why) if why else None,
-            "hosts": None if row["hosts"] is None else ",".join(_hosts_of(row["hosts"])),
-            "measurements": None if row["measurements"] == "{}" else row["measurements"],
+            "hosts": None if row["hosts"] is None else list(_hosts_of(row["hosts"])),
+            "measurements": finite_figures(object_of(row["measurements"], "measurements")),
         }
         if row["kind"] == Kind.IMPORTED.value and row["ended_at"] is None:
-            cells["started_at"] = None
-        return {name: cells.get(name) for name in COLUMNS}, params
+            values["started_at"] = None
+        return {name: values.get(name) for name in COLUMNS}, params
 
 
 def _require_whole(row: Mapping[str, Any] | RowMapping, objects: Mapping[str, Mapping[str, Any]]) -> None:

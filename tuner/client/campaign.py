@@ -105,13 +105,13 @@ class ServedCampaign:
 
     def records(self) -> Sequence[TrialRecord]:
         """Read all trials with their outputs."""
-        return from_json_lines(_lines(self), self.name)
+        return from_json_lines(self.connection.text(f"{self._address}/trials.jsonl"), self.name)
 
     def trials(self) -> "pd.DataFrame":
         """Make a data frame with a row for each trial, as `results.export.frame.frame` does, parameters too."""
         from results.export.frame import frame  # noqa: PLC0415 - pandas takes a second to import
 
-        lines = _lines(self)
+        lines = self.connection.text(f"{self._address}/trials.jsonl")
         rows = [json.loads(line) for line in lines.split("\n") if line]
         placed = {
             row["number"]: TrialPlace(**{name: row[name] for name in PLACED & row.keys()})
@@ -170,10 +170,6 @@ class ServedCampaign:
 
 def _trial(campaign: str, number: int) -> str:
     return f"{campaign}/trials/{number}"
-
-
-def _lines(campaign: ServedCampaign) -> str:
-    return campaign.connection.text(f"{campaign_address(campaign.name)}/trials.jsonl")
 
 
 def _want(campaign: ServedCampaign, what: str) -> HandedInModel:

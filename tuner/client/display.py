@@ -5,7 +5,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from hpl.errors import HplError
-from hpl.params import HplParams, Scalar
+from hpl.params import Scalar
+from results.columns import record_of
 from results.metrics import rate_text
 from results.record import SIMULATOR, TrialRecord
 
@@ -47,7 +48,7 @@ class ServedDisplay:
             case TrialEndedEvent(number=number, fastest_gflops=fastest):
                 self._catch_up()
                 best = None if fastest is None else f"{rate_text(fastest)} GFLOPS"
-                self._ended[number] = TrialEnded(record_of(event), best=best)
+                self._ended[number] = TrialEnded(of_event(event), best=best)
             case CampaignEvent():
                 self._catch_up()
                 self._stands(event)
@@ -90,32 +91,19 @@ class ServedDisplay:
         self._listener(WorkStarted(text))
 
 
-def record_of(event: TrialEndedEvent) -> TrialRecord:
+def of_event(event: TrialEndedEvent) -> TrialRecord:
     """The record of a trial as far as its event tells of it."""
-    now = datetime.now(UTC)
-    hpl = None
+    told = event.model_dump(mode="json", exclude_unset=True)
+    known = {
+        "study": event.campaign,
+        "key": repr(sorted(event.params.items())),
+        "started_at": told["started_at"] or datetime.now(UTC).isoformat(),
+        "library": "" if told["hosts"] else None,
+        "versions": {SIMULATOR: ""} if event.passed is None and event.gflops is not None else {},
+    }
     with suppress(HplError, LookupError):
-        hpl = HplParams.from_words(event.params)
-    return TrialRecord(
-        study=event.campaign,
-        number=event.number,
-        params=event.params,
-        key=repr(sorted(event.params.items())),
-        started_at=now,
-        ended_at=now,
-        kind=event.kind,
-        state=event.state,
-        invalidity=event.invalidity,
-        reason=event.reason,
-        hpl=hpl,
-        gflops=event.gflops,
-        time_s=event.time_s,
-        cost_s=event.cost_s,
-        residual=event.residual,
-        passed=event.passed,
-        part=event.part,
-        versions={SIMULATOR: ""} if event.passed is None and event.gflops is not None else {},
-    )
+        return record_of({**event.params, **told, **known})
+    return record_of({**told, **known})
 
 
 def label(params: Mapping[str, Scalar]) -> str:

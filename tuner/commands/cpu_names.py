@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hpl.rpeak import CoreType, CpuInfo, core_type
-from results.report.model import Column, Report, Sentence, Table
+from results.report.model import Report, Sentence, Table, columns
 
 from ..errors import UsageError
 from ..machine.described import DescribedCpu
@@ -82,15 +82,10 @@ def read_cpu(text: str) -> DescribedCpu:
 def known_cpus() -> Report:
     """All names that are known."""
     sold = [{**vars(one), "flop_per_cycle": one.described("").core.flop_per_cycle} for one in sold_cpus()]
-    columns = (
-        Column("sold as", words=True),
-        Column("archspec's name", words=True),
-        Column("FLOP per cycle"),
-        Column("cores of a NUMA node"),
-    )
+    names = ("sold as", "archspec's name", "FLOP per cycle", "cores of a NUMA node")
     rows = tuple(tuple("" if told is None else str(told) for told in one.values()) for one in sold)
     parts = (
-        Table("CPUs by the names under which they are sold", columns, rows),
+        Table("CPUs by the names under which they are sold", columns(*names, words=names[:2]), rows),
         Sentence("? stands for any sign, * for any signs, [12] for one of these; makers may stand beside it."),
         Sentence(f"Names of archspec: {', '.join(sorted(_targets()))}."),
     )

@@ -9,7 +9,7 @@ from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES as MPI_NAMES
 from hpl.errors import HplError
 from hpl.params import Scalar
-from results.report.model import Column, Report, Sentence, Table
+from results.report.model import Report, Sentence, Table, columns
 from search_spaces.distinct import Distinct, distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
@@ -115,8 +115,8 @@ class SpacesResult:
         """A table of them."""
         cores = counted(self.here.machine.cores, "core")
         how = f"Counted with {cores}, every BLAS and every kernel found, the slow ones too"
-        columns = (Column("space", words=True), Column("valid combinations"), Column("what it is for", words=True))
-        table = Table("", columns, tuple(map(_row, self.spaces)), caption=f"{how}. {self.here.caution(['kernel'])}")
+        heads = columns("space", "valid combinations", "what it is for", words={"space", "what it is for"})
+        table = Table("", heads, tuple(map(_row, self.spaces)), caption=f"{how}. {self.here.caution(['kernel'])}")
         return Report("Search spaces", (table,), [vars(listed) for listed in self.spaces])
 
 
@@ -141,11 +141,10 @@ class SpaceResult:
         for name, listed in values.items():
             by = self.space.parameters[name].by
             rows.append((name, ", ".join(map(str, listed)) + (f"  (by {by})" if by else "")))
-        columns = (Column("parameter", words=True), Column("values", words=True))
         size = f"{self._size()}. {self.here.caution(values)}{self.here.counted_for}"
         title = f"Space {self.space.name}"
         parts: tuple[Sentence | Table, ...] = (
-            Table(title, columns, tuple(rows)),
+            Table(title, columns("parameter", "values"), tuple(rows)),
             Sentence(size.rstrip()),
             *map(Sentence, self.notices),
         )

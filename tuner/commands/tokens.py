@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 
-from results.report.model import Column, Report, Sentence, Table
+from results.report.model import Report, Sentence, Table, columns
 from results.store.service.audit import AuditedAction
 from results.store.service.tokens import AccessScope, TokenEntry
 from results.store.store import Store
@@ -68,9 +68,8 @@ class TokensResult:
         if not self.entries:
             said = "There is no token: `hpltune token create NAME` makes one. Until then only this machine is served."
             return Report("Tokens", (Sentence(said),), facts)
-        names = ("token", "scope", "state", "created", "expires", "last used")
-        columns = tuple(Column(name, words=True) for name in names)
-        return Report("Tokens", (Table("Tokens", columns, tuple(self._row(one) for one in self.entries)),), facts)
+        heads = columns("token", "scope", "state", "created", "expires", "last used")
+        return Report("Tokens", (Table("Tokens", heads, tuple(self._row(one) for one in self.entries)),), facts)
 
     def _row(self, entry: TokenEntry) -> tuple[str, ...]:
         expires = _day(entry.expires_at) if entry.expires_at else NEVER

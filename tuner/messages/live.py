@@ -7,12 +7,12 @@ from pydantic import BaseModel, Field, RootModel
 
 from hpl.params import Scalar
 from results.columns import PUBLIC, values_of
-from results.disturbance import Conditions
 from results.plain import finite
-from results.record import Invalidity, Kind, TrialState
+from results.record import Kind
 from results.store.service.campaign_entry import LiveState
 
 from .plain_paths import facts_without_paths
+from .trials import TrialMessage, with_columns
 
 if TYPE_CHECKING:
     from results.store.outbox import StoredEvent
@@ -52,29 +52,11 @@ class TrialBegunEvent(BaseModel):
     params: dict[str, Scalar]
 
 
-class MeasuredModel(BaseModel):
-    """What a trial that has ended measured."""
-
-    gflops: float | None
-    residual: float | None = None
-    passed: bool | None = Field(None, description="HPL's word about the residual; null where nothing checked it")
-    time_s: float | None
-    cost_s: float | None
-    part: float = Field(1.0, description="of a full run")
-    conditions: Conditions | None = Field(None, description="whether something else took the machine from it")
-    disturbed: str | None = Field(None, description="what did; null where it is not known to be disturbed")
-
-
-class TrialEndedEvent(MeasuredModel, TotalsModel):
+@with_columns
+class TrialEndedEvent(TrialMessage, TotalsModel):
     """A trial has ended, with what all that have ended amount to."""
 
     event: Literal["trial-ended"] = "trial-ended"
-    number: int
-    kind: Kind
-    state: TrialState
-    invalidity: Invalidity | None = Field(description="the stage at which it failed")
-    reason: str = Field(description="why it does not count; empty if it counts")
-    params: dict[str, Scalar]
 
 
 class ProgressEvent(BaseModel):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 
 from results.node_check import BENCHMARKS
-from results.report.model import Column, Drawable, Figure, Matrix, Report, Sentence, Series, Table
+from results.report.model import Drawable, Figure, Matrix, Report, Sentence, Series, Table, columns
 from results.store.node_checks import NodeCheckLine, NodeCheckState
 
 from .statistics.odd_nodes import FEWEST_FOR_SHAPE, histogram, normal_quantiles
@@ -106,15 +106,12 @@ def kept_list_report(lines: Sequence[NodeCheckLine]) -> Report:
         return Report(
             "Checks of nodes", (Sentence("No check of nodes is kept: `hpltune nodes check` makes one."),), facts
         )
-    columns = (
-        Column("check"), Column("UTC", words=True), Column("cluster", words=True), Column("nodes"),
-        Column("verdict", words=True), Column("mark", words=True),
-    )  # fmt: skip
+    heads = columns("check", "UTC", "cluster", "nodes", "verdict", "mark", words={"UTC", "cluster", "verdict", "mark"})
     rows = tuple(
         (str(line.number), moment(line.checked_at), line.cluster, str(line.nodes), standing(line), _mark(line))
         for line in lines
     )
-    return Report("Checks of nodes", (Table("Checks of nodes", columns, rows, narrow=NARROW),), facts)
+    return Report("Checks of nodes", (Table("Checks of nodes", heads, rows, narrow=NARROW),), facts)
 
 
 def line_facts(line: NodeCheckLine) -> dict[str, object]:

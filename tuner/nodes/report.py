@@ -16,7 +16,7 @@ from results.node_check import (
     Severity,
     ranges,
 )
-from results.report.model import Column, Figure, Heading, Matrix, Part, Report, Sentence, Series, Table, Tone
+from results.report.model import Figure, Heading, Matrix, Part, Report, Sentence, Series, Table, Tone, columns
 from results.stats.disturbed_runs import DisturbedRuns
 
 from ..words import counted
@@ -169,10 +169,11 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
     shapes = _shapes(verdict)
     if shapes:
         names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd")
-        columns = (Column("benchmark", words=True), *(Column(name) for name in names[1:]))
         rows = tuple(_row(name, shape) for name, shape in shapes)
         narrow = ("benchmark", "nodes", "median", "spread %")
-        yield Table("Benchmarks", columns, rows, narrow=narrow, caption="Best run of each node.")
+        yield Table(
+            "Benchmarks", columns(*names, words=names[:1]), rows, narrow=narrow, caption="Best run of each node."
+        )
     yield from processor_tables(verdict.check)
     yield from memory_tables(verdict.check)
     yield from pair_tables(verdict.check)
@@ -189,18 +190,13 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
             )
             for pair in pairs
         )
-        columns = (
-            Column("benchmark", words=True),
-            Column("goes with", words=True),
-            *map(Column, ("rank r", "explains %", "p")),
-        )
-        yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Bonferroni).")
+        heads = columns("benchmark", "goes with", "rank r", "explains %", "p", words={"benchmark", "goes with"})
+        yield Table("Benchmarks that go together", heads, rows, caption="p is corrected for all pairs (Bonferroni).")
 
 
 def _waiting_table(waits: WaitingCost) -> Table:
     """Make a row for each number of slowest nodes that are left out, none first."""
     names = ("left out", "nodes", "slowest", "% below the median", "all nodes, GFLOPS", "against all, %")
-    columns = tuple(Column(name, words=name in {"left out", "slowest"}) for name in names)
     together = [waits.gflops, *(one.others_gflops for one in waits.slower)]
     rows = tuple(
         (
@@ -217,7 +213,8 @@ def _waiting_table(waits: WaitingCost) -> Table:
     caption = (
         f"By {BENCHMARKS[waits.benchmark].title}: all nodes do as much as the slowest, before what the network takes."
     )
-    return Table(f"What the slowest nodes cost HPL{of_class}", columns, rows, caption=caption)
+    heads = columns(*names, words={"left out", "slowest"})
+    return Table(f"What the slowest nodes cost HPL{of_class}", heads, rows, caption=caption)
 
 
 def _row(name: str, shape: ResultShape) -> tuple[str, ...]:
@@ -242,15 +239,19 @@ def group_tables(runs: Sequence[GroupRun]) -> Iterator[Table]:
     rows = [_group_row(order, own) for order in ORDERS if (own := [run for run in runs if run.order == order])]
     if rows:
         size = len(runs[0].nodes)
-        columns = (Column("order", words=True), *map(Column, GROUP_COLUMNS[1:]))
         caption = "Sorted: neighbours. Shuffle: drawn anew in each turn. All groups of a turn run at once."
-        yield Table(f"HPL on groups of {size} nodes, GFLOPS", columns, tuple(rows), caption=caption)
+        yield Table(
+            f"HPL on groups of {size} nodes, GFLOPS",
+            columns(*GROUP_COLUMNS, words={"order"}),
+            tuple(rows),
+            caption=caption,
+        )
     failed = [run for run in runs if not run.counts]
     if failed:
-        columns = (Column("order", words=True), Column("turn"), Column("nodes", words=True), Column("why", words=True))
+        heads = columns("order", "turn", "nodes", "why", words={"order", "nodes", "why"})
         rows = [(run.order, str(run.turn), ranges(run.nodes), run.why) for run in failed[:MOST_FAILED]]
         caption = f"The first {MOST_FAILED} of {len(failed)}; ⟦json⟧ lists all." if len(failed) > MOST_FAILED else ""
-        yield Table("Failed runs on groups", columns, tuple(rows), caption=caption)
+        yield Table("Failed runs on groups", heads, tuple(rows), caption=caption)
 
 
 def group_figures(runs: Sequence[GroupRun]) -> Iterator[Figure]:
@@ -287,12 +288,11 @@ def pair_tables(check: NodeCheck) -> Iterator[Table]:
                 rows.append(_pair_row(pattern, alone, at_once))
         if rows:
             title = f"Messages between nodes over {network}, MB/s" if network else "Messages between nodes, MB/s"
-            columns = (Column("pattern", words=True), *map(Column, PAIR_COLUMNS[1:]))
             caption = (
                 "Low to high: back and forth, one pair at a time. At once: a pair (median) while all of the pattern "
                 "send, and their sum."
             )
-            yield Table(title, columns, tuple(rows), narrow=NARROW, caption=caption)
+            yield Table(title, columns(*PAIR_COLUMNS, words={"pattern"}), tuple(rows), narrow=NARROW, caption=caption)
 
 
 def networks_of_check(check: NodeCheck) -> list[str]:
@@ -360,7 +360,6 @@ def processor_tables(check: NodeCheck) -> Iterator[Table]:
     if not readings:
         return
     names = ("processor", "while", "runs", "MHz", "lowest MHz", "°C before", "hottest °C", "throttled")
-    columns = tuple(Column(name, words=name in {"processor", "while"}) for name in names)
     rows = tuple(
         (
             one.title,
@@ -378,7 +377,9 @@ def processor_tables(check: NodeCheck) -> Iterator[Table]:
     more = f" The first {len(rows)} of {len(readings)} rows; ⟦json⟧ has all." if left > 0 else ""
     caption = f"No value: the node has no such sensor, or the run was too short. A virtual machine has one clock.{more}"
     narrow = ("processor", "while", "MHz", "hottest °C", "throttled")
-    yield Table("Processors while all cores were busy", columns, rows, narrow=narrow, caption=caption)
+    yield Table(
+        "Processors while all cores were busy", columns(*names, words=names[:2]), rows, narrow=narrow, caption=caption
+    )
 
 
 def memory_tables(check: NodeCheck) -> Iterator[Table]:
@@ -387,7 +388,6 @@ def memory_tables(check: NodeCheck) -> Iterator[Table]:
     if not rates:
         return
     names = ("node", "channels", "they give, GB/s", "STREAM triad, GB/s", "%")
-    columns = tuple(Column(name, words=name == "node") for name in names)
     rows = tuple(
         (
             node,
@@ -401,7 +401,7 @@ def memory_tables(check: NodeCheck) -> Iterator[Table]:
     left = len(rates) - len(rows)
     more = f" The lowest {len(rows)} of {len(rates)} nodes; ⟦json⟧ has all." if left > 0 else ""
     caption = f"STREAM counts three quarters of what is moved where a CPU reads what it overwrites.{more}"
-    yield Table("Memory against its channels", columns, rows, caption=caption)
+    yield Table("Memory against its channels", columns(*names, words=names[:1]), rows, caption=caption)
 
 
 NARROW_CHANGES = ("benchmark", "nodes", "change %", "lost more")
@@ -414,8 +414,9 @@ def changes_report(title: str, changes: Sequence[RateChange], findings: Sequence
                                   tone=Tone.BAD if worse else Tone.GOOD)]  # fmt: skip
     parts += [Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity]) for finding in findings]
     if changes:
-        columns = (Column("benchmark", words=True), Column("nodes"), Column("change %"), Column("clear", words=True),
-                   Column("lost more", words=True))  # fmt: skip
+        heads = columns(
+            "benchmark", "nodes", "change %", "clear", "lost more", words={"benchmark", "clear", "lost more"}
+        )
         rows = tuple(
             (
                 change.title,
@@ -427,7 +428,7 @@ def changes_report(title: str, changes: Sequence[RateChange], findings: Sequence
             for change in changes
         )
         caption = "Change: the median over the nodes; clear: more than noise. Lost more: nodes that lost clearly more."
-        parts.append(Table(title, columns, rows, narrow=NARROW_CHANGES, caption=caption))
+        parts.append(Table(title, heads, rows, narrow=NARROW_CHANGES, caption=caption))
     else:
         parts.append(Sentence("No benchmark ran in both checks."))
     facts = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from results.node_check import ranges
-from results.report.model import Column, Table, Wrap
+from results.report.model import Table, columns
 from runners.hosts.host_facts import confined
 from runners.hosts.transport import Local, Transport
 from runners.readiness.asking import ask_facts
@@ -68,12 +68,7 @@ class Preflight:
     def table(self, *, everything: bool) -> Table:
         """Return a row for each check that found something, or for each: what was found, and what to do."""
         rows = [(check.title, *self._told(check)) for check in self.looked if everything or self._of(check)]
-        columns = (
-            Column("looked at", words=True),
-            Column("found", words=True),
-            Column("what to do", words=True, wrap=Wrap.AT_WORDS),
-        )
-        return Table("What could spoil runs", columns, tuple(rows))
+        return Table("What could spoil runs", columns("looked at", "found", "what to do"), tuple(rows))
 
     def to_json(self) -> list[dict[str, object]]:
         """Return the same for scripts."""

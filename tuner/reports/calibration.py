@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from results.disturbance import Conditions
-from results.report.model import Column, Figure, Part, Sentence, Series, Table
+from results.report.model import Figure, Part, Sentence, Series, Table, columns
 from runners.virtual.cluster import VirtualCluster
 
 from ..simulation.calibration import Check, agreement_of
@@ -27,10 +27,7 @@ def check_table(checks: Sequence[Check]) -> Table:
     """Real runs beside what the model says of them."""
     return Table(
         title="HPL runs that nothing was fitted to",
-        columns=(
-            *(Column(name, words=name in {"grid", "SWAP"}) for name in PARAMETERS),
-            *map(Column, ("real GFLOPS", "runs", "predicted", "error")),
-        ),
+        columns=columns(*PARAMETERS, "real GFLOPS", "runs", "predicted", "error", words={"grid", "SWAP"}),
         rows=tuple(_cells(check) for check in checks),
     )
 

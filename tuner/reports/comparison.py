@@ -9,7 +9,7 @@ from itertools import combinations
 from results.metrics import rate_text
 from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Tone, Wrap
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Tone, Wrap, columns
 from results.report.ranking_table import named_values
 from results.stats.compare import LEVEL, Contrast, in_percent
 from results.stats.headline import disturbed_sentence
@@ -150,7 +150,6 @@ class Comparison:
     def _side_table(self) -> Table:
         """Build the table of the best configurations, with the parameters in which they differ."""
         names = varying([side.best for side in self.sides]) or sorted(self.sides[0].best.params)
-        columns = ("side", "median GFLOPS", "runs", "configuration")
         rows = [
             (
                 side.name,
@@ -160,7 +159,7 @@ class Comparison:
             )
             for side in self.sides
         ]
-        heads = tuple(Column(name, words=name in {"side", "configuration"}) for name in columns)
+        heads = columns("side", "median GFLOPS", "runs", "configuration", words={"side", "configuration"})
         return Table("Each side at its best", heads, tuple(rows))
 
     def _pair_table(self) -> Table:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from results.metrics import four_digits
-from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap
+from results.report.model import Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap, columns
 
 from ..simulation.design import Prediction
 from .virtual_cluster import caution, cluster_table, computed
@@ -34,7 +34,7 @@ def _table(predictions: Sequence[Prediction]) -> Table:
     rest = [name for name in rows[0] if name not in NARROW]
     return Table(
         title="Tuned in simulation",
-        columns=tuple(Column(name, words=name in WORDS, wrap=Wrap.ANYWHERE) for name in rows[0]),
+        columns=columns(*rows[0], words=WORDS, wrap=Wrap.ANYWHERE),
         rows=tuple(tuple(row.values()) for row in rows),
         bold=frozenset(number for number, prediction in enumerate(predictions) if prediction.gflops == best),
         narrow=NARROW,

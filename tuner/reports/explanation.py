@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from results.metrics import four_digits
 from results.record import Study
-from results.report.model import Column, Matrix, Part, Sentence, Table
+from results.report.model import Matrix, Part, Sentence, Table, columns
 from results.report.ranking_table import named_values
 from results.stats.intervals import half_95
 
@@ -133,10 +133,9 @@ def _effects(study: Study, found: Explanation) -> Table:
         for effect in found.effects
     )
     heads = ("parameter", "alone", "with others", "best on average", "in the best run", "worst on average")
-    columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
     return Table(
         f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}",
-        columns,
+        columns(*heads, words={*heads} - {"alone", "with others"}),
         tuple(rows),
         caption=PLUS_MINUS,
     )
@@ -184,8 +183,8 @@ def _pairs(pairs: Sequence[Pair]) -> Table:
         for pair in pairs
     )
     heads = ("pair", "only together", "H", "best value by the other's")
-    columns = tuple(Column(head, words=head not in {"only together", "H"}) for head in heads)
-    return Table("What goes together", columns, tuple(rows), caption=f"{PLUS_MINUS} {MEANS_H}")
+    shown = columns(*heads, words=(heads[0], heads[-1]))
+    return Table("What goes together", shown, tuple(rows), caption=f"{PLUS_MINUS} {MEANS_H}")
 
 
 def depends(pair: Pair) -> str:
@@ -227,9 +226,8 @@ def _sweeps(way: OneByOne) -> Table:
             gain = f"{100 * (sweep.gflops / gflops - 1):+.1f} %"
             rows.append((sweep.name, f"{sweep.before}", to, four_digits(sweep.gflops), gain, f"{runs}"))
             gflops = sweep.gflops
-    heads = ("swept", "from", "to", "GFLOPS", "gain", "full runs so far")
-    columns = tuple(Column(head, words=head in {"swept", "from", "to"}) for head in heads)
-    return Table("One parameter at a time, by the model", columns, tuple(rows))
+    shown = columns("swept", "from", "to", "GFLOPS", "gain", "full runs so far", words={"swept", "from", "to"})
+    return Table("One parameter at a time, by the model", shown, tuple(rows))
 
 
 def cost(found: Explanation) -> str:
@@ -275,9 +273,8 @@ def _missed(missed: Sequence[MissedValue]) -> Table:
         left_at, best = ("" if value is None else f"{value}" for value in (one.left_at, one.best))
         gain, back = _percent(one.gain_percent, one.gain_sd), _percent(one.back_percent, one.back_sd)
         rows.append((one.name, left_at, best, gain, back))
-    heads = ("missed", "ends at", "best", "changed there alone", "changed back in the best")
-    columns = tuple(Column(head, words=not head.startswith("changed")) for head in heads)
-    return Table("", columns, tuple(rows), caption=PLUS_MINUS)
+    names = ("missed", "ends at", "best", "changed there alone", "changed back in the best")
+    return Table("", columns(*names, words=names[:3]), tuple(rows), caption=PLUS_MINUS)
 
 
 def _percent(percent: float | None, sd: float | None) -> str:

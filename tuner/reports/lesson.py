@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from results.metrics import rate_text
-from results.report.model import Column, Heading, Part, Report, Sentence, Table
+from results.report.model import Heading, Part, Report, Sentence, Table, columns
 
 from ..simulation.lesson import Lesson, LessonStep
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
@@ -31,10 +31,11 @@ def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning)
     """The runs of a step, simulated beside published; the fastest stands out."""
     fastest = max(range(len(answer.runs)), key=lambda place: answer.runs[place].gflops)
     told = any(run.test is not None for run in answer.runs)
-    columns = [Column(step.parameter, words=True), Column("simulated")]
-    columns += [Column("published"), Column("", words=True)] if told else []
-    rows = tuple(_cells(run, published)[: len(columns)] for run in answer.runs)
-    return Table("GFLOPS", tuple(columns), rows, bold=frozenset({fastest} if len(rows) > 1 else ()))
+    names = (step.parameter, "simulated", "published", "")[: 4 if told else 2]
+    rows = tuple(_cells(run, published)[: len(names)] for run in answer.runs)
+    return Table(
+        "GFLOPS", columns(*names, words={step.parameter, ""}), rows, bold=frozenset({fastest} if len(rows) > 1 else ())
+    )
 
 
 def _cells(run: KeptRun, published: PublishedTuning) -> tuple[str, ...]:
@@ -51,8 +52,7 @@ def guesses_table(book: LessonBook) -> Table:
         (step.title, _guessed(step, answer.guess), _guessed(step, step.result(answer.rates)))
         for step, answer in book.answered()
     )
-    columns = (Column("step", words=True), Column("your guess", words=True), Column("simulated", words=True))
-    return Table("Your guesses", columns, rows)
+    return Table("Your guesses", columns("step", "your guess", "simulated"), rows)
 
 
 def _guessed(step: LessonStep, text: str | None) -> str:
@@ -68,12 +68,11 @@ def lessons_report(books: Sequence[LessonBook]) -> Report:
         (book.lesson.name, book.lesson.title, f"{len(book.answered())} of {counted(len(book.lesson.steps), 'step')}")
         for book in books
     )
-    columns = (Column("lesson", words=True), Column("about", words=True), Column("done", words=True))
     facts: list[object] = [
         {"lesson": book.lesson.name, "steps": len(book.lesson.steps), "done": len(book.answered())} for book in books
     ]
     then = Sentence(" ".join(map(_then, books)))
-    return Report("Lessons", (Table("Lessons", columns, rows), then), facts)
+    return Report("Lessons", (Table("Lessons", columns("lesson", "about", "done"), rows), then), facts)
 
 
 def _then(book: LessonBook) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from results.disturbance import Conditions
 from results.record import SMALLER_RUNS, Study, TrialRecord
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.model import Figure, Part, Sentence, Series, Table, Wrap, columns
 from results.report.ranking_table import NUMBERS, named_values
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.ranking import Ranked, varying
@@ -216,7 +216,7 @@ class LibraryRanking:
         words = {self.kind, *(name for name in params if name not in NUMBERS)}
         return Table(
             f"{self.title}, each at its own best",
-            tuple(Column(head, words=head in words, wrap=Wrap.NEVER) for head in cells),
+            columns(*cells, words=words, wrap=Wrap.NEVER),
             tuple(zip(*cells.values(), strict=True)),
             bold=frozenset({0}),
             narrow=tuple(head for head in cells if head not in params),

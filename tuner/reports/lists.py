@@ -3,14 +3,13 @@
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from hpl.params import Scalar
-from results.columns import PLACED, flat
+from results.columns import LISTED, TABLE, values_of
 from results.metrics import measured_watts, rate_text
-from results.plain import finite_figures
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Table, Wrap, outcome
+from results.report.model import Column, Table, Wrap, facts_table, outcome
 from results.stats.headline import NO_RATES, HeadlineRates
 from results.store.rows import Row
 from results.store.study_list import Tally
@@ -141,11 +140,6 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
 
 KILLED: Final = "killed"
 """How a study or a trial stands that still says it runs, though nobody works on it."""
-FIGURES = frozenset({"#", "time"})
-DOUBTED = ("disturbed?",)
-"""Column of a list in which a run was disturbed, or may have been."""
-WRAPS = {**dict.fromkeys(FIGURES, Wrap.NEVER), "result": Wrap.ANYWHERE}
-"""The reason why a trial failed may hold a path."""
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
 """Parameters that a list of trials has, what matters most first; those of a program's own and settings follow."""
 
@@ -158,26 +152,30 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     """
     rates = [record.gflops if record.ranked else None for record in records]
     most = max((rate for rate in rates if rate), default=1.0)
-    doubted = any(record.state is TrialState.COMPLETE and not record.undisturbed for record in records)
     bars = tuple(None if rate is None else rate / most for rate in rates)
-    columns = tuple(
-        Column(
-            head,
-            words=head not in FIGURES,
-            wrap=WRAPS.get(head, Wrap.AT_WORDS),
-            bars=bars if head == "result" else (),
-        )
-        for head in ("#", "kind", "result", "time", *DOUBTED, "configuration")
-        if doubted or head not in DOUBTED
-    )
-    return Table(title, columns, tuple(_trial_row(record, killed, doubted=doubted) for record in records))
+    columns, cells = [], []
+    for name, column in TABLE.items():
+        told = [_told(name, record, killed) for record in records] if column.head and column.is_public else None
+        if told is None or (column.is_later and {*told} <= {"", *column.usual}):
+            continue
+        is_result, is_figure = name == "gflops", column.kind in {int, float} and name != "gflops"
+        wrap = Wrap.NEVER if is_figure else Wrap.ANYWHERE if is_result else Wrap.AT_WORDS  # a reason may hold a path
+        columns.append(Column(column.head, not is_figure, wrap, bars=bars if is_result else ()))
+        cells.append(told)
+    return Table(title, tuple(columns), tuple(zip(*cells, strict=True)))
 
 
-def _trial_row(record: TrialRecord, killed: Collection[int], *, doubted: bool) -> tuple[str, ...]:
-    time = "" if record.time_s is None else duration(record.time_s)
-    conditions = [record.conditions.value if record.state is TrialState.COMPLETE else ""] if doubted else []
-    cells = trial_result(record, killed), time, *conditions, configuration(record)
-    return str(record.number), str(record.kind), *cells
+def _told(name: str, record: TrialRecord, killed: Collection[int]) -> str:
+    """Write the value of a column for people; "" where there is none."""
+    value = getattr(record, name)
+    if name == "gflops":
+        return trial_result(record, killed)
+    if name == "params":
+        return configuration(record)
+    if value is None or (TABLE[name].usual and record.state is not TrialState.COMPLETE):
+        return ""
+    said = duration(value) if name == "time_s" else f"{value:g}" if isinstance(value, float) else str(value)
+    return said if name == "time_s" else f"{said} {TABLE[name].unit}".rstrip()
 
 
 def trial_rows(
@@ -189,30 +187,24 @@ def trial_rows(
         rows: of the store.
         states: only trials in these; None for all.
     """
-    for cells, params in rows:
-        facts = {name: cell for name, cell in cells.items() if name not in PLACED}
-        if states is None or facts["state"] in states:
-            yield {**facts, "state": KILLED if facts["number"] in killed else facts["state"], "params": params}
+    for values, params in rows:
+        if states is None or values["state"] in states:
+            yield _facts(values, params, killed)
 
 
 def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
     """The facts of one trial."""
-    facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
-    more = {
-        "params": dict(record.params),
-        "phases_s": dict(phases_s(record)),
-        "measurements": finite_figures(record.measurements),
-    }
-    return {**facts, "state": _state(record, killed), **more}
+    return {**_facts(values_of(record), record.params, killed), "phases_s": dict(phases_s(record))}
+
+
+def _facts(values: Mapping[str, Any], params: Mapping[str, Scalar], killed: Collection[int]) -> dict[str, object]:
+    state = KILLED if values["number"] in killed else values["state"]
+    return {**{name: values[name] for name in LISTED}, "state": state, "params": dict(params)}
 
 
 def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
     """What came of a trial, in a few words."""
     return KILLED if record.number in killed else outcome(record).strip()
-
-
-def _state(record: TrialRecord, killed: Collection[int]) -> str:
-    return KILLED if record.number in killed else str(record.state)
 
 
 def configuration(record: TrialRecord) -> str:
@@ -227,13 +219,29 @@ def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
     return dict(record.params) if record.hpl is None else {**record.params, "N": record.hpl.N}
 
 
+TOGETHER = frozenset(
+    {
+        *("study", "number", "kind", "state", "invalidity", "reason", "conditions", "disturbed", "gflops", "rates"),
+        *("residual", "passed", "simulated", "part", "time_s", "cost_s", "blas", "kernel", "ranks", "threads"),
+        *("started_at", "ended_at", "file_changed_at", "command", "directory", "key", "xhpl_key", "session"),
+    }
+)
+"""Columns that lines of the table of a trial tell in their own words, or that say nothing to people."""
+LINES = tuple(
+    name
+    for name, column in TABLE.items()
+    if column.home in {"trial", "derived"} and column.kind is not dict and name not in TOGETHER
+)
+"""Columns that have a line of their own in the table of a trial."""
+
+
 def trial_table(study: Study, record: TrialRecord, killed: Collection[int], others: Sequence[int]) -> Table:
     """Build the table of one trial: its configuration, its figures, what really ran, and where its files are.
 
     Args:
         others: trials of the same launch.
     """
-    facts = {"kind": str(record.kind), "state": _state(record, killed)}
+    facts = {"kind": str(record.kind), "state": KILLED if record.number in killed else str(record.state)}
     result = trial_result(record, killed)
     facts |= {"reason": record.reason} if record.reason and record.reason not in result else {}
     told = {"disturbed": str(record.disturbed or record.conditions)}
@@ -241,9 +249,8 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)
-    title = f"Study {study.name}, trial {record.number}: {result}"
-    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-    return Table(title, columns, tuple(facts.items()), headless=True)
+    facts |= {name: said for name in LINES if (said := _told(name, record, killed))}
+    return facts_table(f"Study {study.name}, trial {record.number}: {result}", facts.items())
 
 
 def _figures(study: Study, record: TrialRecord) -> dict[str, str]:

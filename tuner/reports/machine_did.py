@@ -5,7 +5,7 @@ from pathlib import Path
 
 from results.disturbance import PROGRAM
 from results.record import TrialRecord
-from results.report.model import Column, Table, Wrap
+from results.report.model import Table, facts_table
 
 from ..units import duration, gibibytes
 from ..words import counted, listed
@@ -22,10 +22,7 @@ def machine_did_table(record: TrialRecord) -> Table | None:
     rows += [(f"energy ({source})", text) for source, text in _energies(measured)]
     rest = sorted(name for name in set(measured) - _TOLD if not name.endswith((ENERGY, POWER)))
     rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM)]
-    if not rows:
-        return None
-    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-    return Table("What the machine did", columns, tuple(rows), headless=True)
+    return facts_table("What the machine did", rows) if rows else None
 
 
 def _got(measured: Mapping[str, float]) -> str:

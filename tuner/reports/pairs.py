@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from results.record import Study
-from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
+from results.report.model import Matrix, Part, Sentence, Table, Wrap, columns
 from results.stats.intervals import half_95
 
 from ..explain.pairs import Choice, Crossing
@@ -21,8 +21,8 @@ def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     shown = upright(crossing)
     heads, *rows = _rows(shown)
     title = f"Study {study.marked_name}: {shown.one} by {shown.other}, percent below the best, all else at its best"
-    columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
-    table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True, caption=PLUS_MINUS)
+    shown_heads = columns(*heads, words=heads[:1], wrap=Wrap.NEVER)
+    table = Table(title, shown_heads, tuple(map(tuple, rows)), in_pieces=True, total=True, caption=PLUS_MINUS)
     return [table, crossing_matrix(title, shown), *map(Sentence, sentences(shown))]
 
 

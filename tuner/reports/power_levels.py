@@ -7,7 +7,7 @@ tables of aspects 1 (time), 2 (part of the machine), 3 (subsystems) and 4 (where
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from results.report.model import Column, Table
+from results.report.model import Table, columns
 
 from ..words import counted
 
@@ -52,7 +52,7 @@ class PowerLevels:
             else "Nothing measured the power of this run."
         )
         said = f"{has} hpltune cannot see the rest of the machine, nor how exact the meter is."
-        return Table("", (Column("level", words=True), Column("would also need", words=True)), rows, caption=said)
+        return Table("", columns("level", "would also need"), rows, caption=said)
 
     def missing(self, level: int) -> list[str]:
         """What a level would also need, in the order of its aspects."""

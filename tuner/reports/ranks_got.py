@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hpl.witness import RankSight, parse_sights, parse_transports, parse_unlike
 from results.record import TrialRecord
-from results.report.model import Column, Table, Wrap
+from results.report.model import Table, facts_table
 
 from ..words import counted, listed
 
@@ -21,9 +21,7 @@ def ranks_got_table(record: TrialRecord) -> Table | None:
         **_rows(sights, parse_transports(record.errors_text)),
         "not as planned": "; ".join(parse_unlike(record.errors_text)),
     }
-    rows = [(name, text) for name, text in told.items() if text]
-    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-    return Table("What reached the ranks", columns, tuple(rows), headless=True) if rows else None
+    return facts_table("What reached the ranks", told.items()) if any(told.values()) else None
 
 
 def ranks_got(record: TrialRecord) -> dict[str, object]:

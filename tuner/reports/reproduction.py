@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from results.metrics import four_digits, merit
-from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap
+from results.report.model import Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap, columns
 from runners.virtual.cluster import VirtualCluster
 
 from ..machine.peak import model_above_peak
@@ -34,7 +34,7 @@ def best_found_parts(
     """
     table = Table(
         title="What you lose by changing one setting of the best configuration",
-        columns=tuple(Column(head, words="loss" not in head) for head in HEADS),
+        columns=columns(*HEADS, words=[head for head in HEADS if "loss" not in head]),
         rows=tuple(_best_cells(row) for row in found.settings),
     )
     said = [*remarks(published, found), *_advice_sentences(published, found)]
@@ -170,7 +170,7 @@ def best_parts(cluster: VirtualCluster, published: PublishedTuning, tests: Seque
     doubt = above_peak(cluster, published, tests)
     table = Table(
         title="The best published configuration",
-        columns=(Column("", words=True), Column("published"), Column("simulated")),
+        columns=columns("", "published", "simulated", words=[""]),
         rows=tuple(
             (name, f"{said:,.10g}", "" if simulated is None else f"{simulated:.4g}")
             for name, said, simulated in summary(cluster, published, tests)
@@ -184,7 +184,7 @@ def test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Tab
     rows = [_cells(row, published.best["price_usd"]) for row in tests]
     return Table(
         title=f"Published and simulated: {published.source}",
-        columns=tuple(Column(name, words=name in WORDS, wrap=Wrap.ANYWHERE) for name in rows[0]),
+        columns=columns(*rows[0], words=WORDS, wrap=Wrap.ANYWHERE),
         rows=tuple(tuple(row.values()) for row in rows),
         narrow=NARROW,
         below=tuple(

@@ -7,7 +7,7 @@ from itertools import accumulate
 from hpl.params import Scalar
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
-from results.report.model import Column, Figure, Series, Table
+from results.report.model import Figure, Series, Table, columns
 from results.stats.headline import UNFINISHED, fastest_run
 from results.stats.ranking import hosts_of, is_full_run
 
@@ -38,10 +38,9 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     fastest = fastest_run(study, trials)
     small = ", no Rmax" if fastest and fastest.no_rmax and not fastest.source else ""
     last = f" The last gave the {fastest.called}{small}." if fastest else ""
-    words = {"P x Q", "library", "network"}
     table = Table(
         "The tuning, trial by trial",
-        tuple(Column(name, words=name in words) for name in COLUMNS),
+        columns(*COLUMNS, words={"P x Q", "library", "network"}),
         rows,
         bold=frozenset({len(rows) - 1} if rows else ()),
         caption=f"Each row was faster than all full runs before it.{last}",

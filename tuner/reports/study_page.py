@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hpl.witness import parse_unlike
 from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord, TrialState
-from results.report.model import Card, Column, Copied, Heading, Part, Report, Sentence, Table
+from results.report.model import Card, Copied, Heading, Part, Report, Sentence, Table, facts_table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
 from results.stats.ranking import Ranked, is_full_run
 from results.store.service.campaign_entry import LiveState
@@ -39,9 +39,7 @@ def programs_table(study: Study, run: TrialRecord) -> Table:
     versions = {**study.versions, **run.versions}
     facts = _simulated(versions) if study.simulated else _measured(study, run, versions)
     facts["files of the run"] = run.directory
-    rows = tuple((what, value) for what, value in facts.items() if value)
-    columns = (Column("what", words=True), Column("version", words=True))
-    return Table(f"What trial {run.number} ran with", columns, rows, headless=True)
+    return facts_table(f"What trial {run.number} ran with", facts.items())
 
 
 def _simulated(versions: Mapping[str, str]) -> dict[str, str]:
@@ -154,8 +152,7 @@ class StudyPage:
             "median of no. 1 in GFLOPS": _median(ranking[0]),
             "expected of one more run of no. 1": _expected(ranking[0], interval_of(self.study, ranking[0])),
         }
-        columns = (Column("figure", words=True), Column("value", words=True))
-        return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
+        return facts_table("", told.items())
 
     def _half_rate(self, record: TrialRecord) -> str:
         """The N at which half of the rate is reached; "" where that is not asked of its workload."""
@@ -193,12 +190,10 @@ class StudyPage:
         rows += machine_rows(self.study)
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
-        columns = (Column("fact", words=True), Column("value", words=True))
         network = messages(self.found.probes)
-        table = Table("", columns, (*rows, *programs), headless=True)
         return [
             Heading("The table" if self.study.replayed else "The machine"),
-            table,
+            facts_table("", (*rows, *programs)),
             *([network] if network else []),
             *self._meanwhile(),
         ]

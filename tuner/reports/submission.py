@@ -11,7 +11,7 @@ from statistics import median
 from hpl.params import HplParams
 from results.metrics import measured_watts, mflops_per_watt, rate_text, too_efficient
 from results.record import Kind, Study, TrialRecord
-from results.report.model import Column, Heading, Part, Report, Sentence, Table
+from results.report.model import Heading, Part, Report, Sentence, Table, columns
 from results.stats.headline import ADVISED, LEAST_FILLED, FastestRun, half_rate_n, percent_text
 from results.stats.ranking import hosts_of, is_full_run
 
@@ -256,8 +256,7 @@ class Sheet:
 
 
 def _table(fields: Sequence[Field]) -> Table:
-    columns = (Column("field", words=True), Column("value", words=True))
-    return Table("", columns, tuple((name, value or TO_FILL_IN) for name, value in fields))
+    return Table("", columns("field", "value"), tuple((name, value or TO_FILL_IN) for name, value in fields))
 
 
 def _facts(lists: dict[str, list[Field]]) -> dict[str, object]:

@@ -4,10 +4,11 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from results.columns import TABLE
 from results.disturbance import Conditions
 from results.metrics import rate_text
 from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap
+from results.report.model import Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap, columns
 
 from .context import Context
 from .figures.conditions import conditions
@@ -33,6 +34,8 @@ ENGINES: Mapping[str, str] = {
 }
 ELSEWHERE = frozenset({"configuration", "command", "folder"})
 """Facts that have a part of their own on the page, or that say nothing to whoever reads it elsewhere."""
+PRIVATE = frozenset(name for name, column in TABLE.items() if not column.is_public)
+"""Columns that a page does not show, for a service has it too."""
 REPORTS = "hpltune-"
 """How lines of standard error begin that ranks wrote for us."""
 MOST_OUTPUT = 20_000
@@ -94,7 +97,7 @@ class TrialReport:
             yield Sentence("Whether something disturbed it is not known: too little was measured meanwhile.")
         if not (record.simulated or record.kind is Kind.IMPORTED):
             yield Sentence(why(self.study, record, self.best))
-        yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE))
+        yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE | PRIVATE))
 
     def _beside_the_best(self) -> Iterator[Part]:
         """Its configuration, beside that of the best."""
@@ -102,7 +105,7 @@ class TrialReport:
         if not record.params:
             return
         yield Heading("Its configuration")
-        name, value = Column("parameter", words=True), Column("value", words=True, wrap=Wrap.ANYWHERE)
+        name, value = columns("parameter", "value", wrap=Wrap.ANYWHERE)
         if best is None or best.key == record.key:
             if best is not None:
                 yield Sentence("It is the best configuration of the study.", tone=Tone.GOOD)
@@ -112,9 +115,9 @@ class TrialReport:
         rows = [(key, str(record.params.get(key, "")), str(best.params.get(key, ""))) for key in keys]
         differs = [place for place, (_, own, other) in enumerate(rows) if own != other]
         rate = f", {rate_text(best.gflops)} GFLOPS" if best.gflops else ""
-        columns = (name, replace(value, name="here"), replace(value, name=f"the best: trial {best.number}{rate}"))
+        heads = (name, replace(value, name="here"), replace(value, name=f"the best: trial {best.number}{rate}"))
         caption = "In bold: what differs." if differs else ""
-        yield Table("", columns, tuple(rows), bold=frozenset(differs), caption=caption)
+        yield Table("", heads, tuple(rows), bold=frozenset(differs), caption=caption)
 
     def _meanwhile(self) -> Iterator[Part]:
         """What the machine did during it, and what its ranks had."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from results.metrics import four_digits
 from results.record import SIMULATOR, Study
-from results.report.model import Column, Sentence, Table, Tone
+from results.report.model import Sentence, Table, Tone, facts_table
 
 from ..words import counted, listed
 
@@ -108,7 +108,7 @@ def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None = None, ti
         ("runs", _runs(cluster)),
         *([("its figures are", cluster.basis)] if cluster.basis else []),
     ]
-    return Table(title, (Column("fact", words=True), Column("value", words=True)), tuple(rows), headless=True)
+    return facts_table(title, rows)
 
 
 def computed(simulator: str | None, place: str, rates: str = "every rate") -> str:

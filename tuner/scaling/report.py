@@ -5,7 +5,6 @@ from dataclasses import asdict, replace
 
 from results.metrics import four_digits
 from results.report.model import (
-    Column,
     Copied,
     Figure,
     Heading,
@@ -16,6 +15,7 @@ from results.report.model import (
     Table,
     Tone,
     Wrap,
+    columns,
     uncounted,
 )
 from results.stats.noise import USUAL_NOISE
@@ -113,10 +113,8 @@ def tables(findings: ScalingFindings) -> Iterator[Table]:
 def _rates(findings: ScalingFindings) -> Table:
     """Make the table of rates; what matters comes first, because a narrow page begins at the left."""
     counted_as = f"{findings.noun}s"
-    columns = (
-        Column("scaling", words=True), Column("order", words=True), Column(counted_as), Column(EFFICIENCY),
-        Column("GFLOPS"), Column("N"), Column("PxQ", words=True), Column("runs"),
-    )  # fmt: skip
+    names = ("scaling", "order", counted_as, EFFICIENCY, "GFLOPS", "N", "PxQ", "runs")
+    heads = columns(*names, words={"scaling", "order", "PxQ"})
     rows = tuple(
         (
             str(result.scaling),
@@ -134,8 +132,7 @@ def _rates(findings: ScalingFindings) -> Table:
         f"Efficiency: GFLOPS of each {findings.noun} against the smallest number; in brackets the interval that holds "
         f"it with 95 %.{_assumed(findings)}"
     )
-    narrow = ("scaling", "order", counted_as, EFFICIENCY, "GFLOPS", "N")
-    return _telling(Table("Rates and efficiency", columns, rows, caption=caption, narrow=narrow))
+    return _telling(Table("Rates and efficiency", heads, rows, caption=caption, narrow=names[:6]))
 
 
 def _assumed(findings: ScalingFindings) -> str:
@@ -147,15 +144,15 @@ def _assumed(findings: ScalingFindings) -> str:
 
 def _times(findings: ScalingFindings) -> Table:
     counted_as = f"{findings.noun}s"
-    heads = ("scaling", "order", counted_as, "most lost in", *PARTS, "time s")
-    columns = tuple(Column(head, words=head in {"scaling", "order", "most lost in"}, wrap=Wrap.NEVER) for head in heads)
+    names = ("scaling", "order", counted_as, "most lost in", *PARTS, "time s")
+    heads = columns(*names, words={"scaling", "order", "most lost in"}, wrap=Wrap.NEVER)
     rows = tuple(_time_row(one) for one in findings.overheads)
     caption = (
         "Parts of the time in %, by HPL's own timers. HPL does not time the broadcast: it is the rest, with all "
         f"waiting for panels. Lost: % of the time that is lost against the fewest {findings.noun}s."
     )
     narrow = ("scaling", "order", counted_as, *PARTS)
-    return _telling(Table("Where the time goes", columns, rows, caption=caption, narrow=narrow))
+    return _telling(Table("Where the time goes", heads, rows, caption=caption, narrow=narrow))
 
 
 def _time_row(one: Overhead) -> tuple[str, ...]:

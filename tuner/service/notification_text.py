@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from results.disturbance import Conditions
 from results.stats.headline import disturbed_sentence, expected_sentence
 from results.store.service.campaign_entry import CampaignEntry, EndEvent
 from results.store.store import Store
@@ -11,6 +12,8 @@ from ..messages.plain_paths import without_paths
 from ..reports.ranking import interval_of
 from ..study.objective import rank_stored
 
+UNKNOWN = "Whether something disturbed it is not known."
+"""Of the fastest run."""
 ENDED_HOW: Mapping[EndEvent, str] = {
     "done": "is done",
     "failed": "has failed",
@@ -34,7 +37,8 @@ def text_of(store: Store, entry: CampaignEntry, event: EndEvent, public_url: str
         if stored.fastest is not None and stored.ranking:
             first = stored.ranking[0]
             expected = expected_sentence(first, interval_of(study, first)) or ""
-            lines += [stored.fastest.sentence(stored.ranking), expected, disturbed_sentence(first)]
+            doubt = UNKNOWN if stored.fastest.record.conditions is Conditions.UNKNOWN else ""
+            lines += [stored.fastest.sentence(stored.ranking), doubt, expected, disturbed_sentence(first)]
     lines.append(without_paths(entry.reason))
     lines.append(f"{public_url}/campaigns/{quote(entry.name, safe='')}" if public_url else "")
     return title, "\n".join(filter(None, lines))

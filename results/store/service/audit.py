@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, RowMapping, insert, or_, select
+from sqlalchemy import ColumnElement, insert, or_, select
 
 from ...plain import time_text, unicode_text
 from ..networks import Transaction
@@ -112,7 +112,10 @@ class AuditLog:
             at = time_text(before[0])
             query = query.where(or_(AUDIT.c.at < at, (AUDIT.c.at == at) & (AUDIT.c.id < before[1])))
         with self.reading() as connection:
-            return [_audit_row(row) for row in connection.execute(query).mappings()]
+            return [
+                AuditRow(row.id, datetime.fromisoformat(row.at), AuditedAction(*row[2:]))
+                for row in connection.execute(query)
+            ]
 
 
 def _conditions(asked: AuditAsked) -> Iterator[ColumnElement[bool]]:
@@ -126,8 +129,3 @@ def _conditions(asked: AuditAsked) -> Iterator[ColumnElement[bool]]:
         yield AUDIT.c.at >= time_text(asked.since)
     if asked.until is not None:
         yield AUDIT.c.at < time_text(asked.until)
-
-
-def _audit_row(row: RowMapping) -> AuditRow:
-    told = (row[name] for name in ("who", "address", "action", "target", "status", "detail"))
-    return AuditRow(row["id"], datetime.fromisoformat(row["at"]), AuditedAction(*told))

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -45,21 +44,10 @@ def printed(report: Report, width: int) -> str:
     return stream.getvalue()
 
 
-def test_a_wide_terminal_shows_all_columns_and_no_line_below() -> None:
-    said = printed(REPORT, 100)
-    assert "grid" in said
-    assert "as it is: NB" not in said
-    assert said.endswith("The second one is faster.\n")
-
-
 def test_a_narrow_terminal_shows_the_main_columns_and_the_rest_below() -> None:
     said = printed(REPORT, 40)
     assert "│ as it is" in said
     assert "sixteen | nodes: NB 128, grid 4x4" in said
-
-
-def test_a_narrow_terminal_keeps_the_caption_of_a_table() -> None:
-    assert "Tuned in simulation." in printed(Report("", (replace(TABLE, caption="Tuned in simulation."),)), 40)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 200])
@@ -82,14 +70,6 @@ def test_a_sentence_with_a_command_is_not_broken() -> None:
     assert command in printed(Report("", (Sentence(command, unbroken=True),)), 20)
 
 
-def test_markdown_has_the_title_every_column_and_no_bar_that_breaks_a_cell() -> None:
-    lines = to_markdown(REPORT).splitlines()
-    assert lines[0] == "# Two designs"
-    assert "| design | Rmax GFLOPS | NB | grid |" in lines
-    assert "| sixteen \\| nodes | 27.95 | 128 | 4x4 |" in lines
-    assert lines[-1] == "The second one is faster."
-
-
 def test_a_caption_stands_below_its_table() -> None:
     table = Table("", (Column("space", words=True),), (("quick",),), caption="Counted here.")
     report = Report("", (table,))
@@ -101,10 +81,6 @@ def test_bad_news_is_coloured_where_a_terminal_has_colours() -> None:
     stream = io.StringIO()
     print_report(Console(file=stream, force_terminal=True), Report("", (Sentence("Missing: MPI", tone=Tone.BAD),)))
     assert "\x1b[31mMissing: MPI" in stream.getvalue()
-
-
-def test_json_holds_the_facts() -> None:
-    assert json.loads(to_json(REPORT)) == REPORT.facts
 
 
 def test_a_long_list_of_facts_is_read_row_by_row_and_has_one_a_line() -> None:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from results.report.model import Column, Figure, Report, Series, Table
-from results.report.terminal import bar, print_report, spark_line, text_lines
+from results.report.terminal import bar, print_report, text_lines
 
 GROWN = Figure(
     "How the best rate grew",
@@ -63,7 +63,7 @@ def test_the_text_console_of_a_server_gets_words_only(monkeypatch: pytest.Monkey
 
 def test_a_line_shows_when_it_rose_and_not_only_how_often() -> None:
     late = replace(GROWN.series[0], x=(0.0, 1.0, 2.0, 100.0), y=(1.0, 2.0, 3.0, 8.0))
-    assert spark_line(replace(GROWN, series=(late,))) == "How the best rate grew: ▃▃▃█ 1 to 8 GFLOPS"
+    assert text_lines(replace(GROWN, series=(late,))) == ["How the best rate grew: ▃▃▃█ 1 to 8 GFLOPS"]
 
 
 def test_a_rate_that_never_grew_shows_neither_a_line_nor_its_runs_as_columns() -> None:

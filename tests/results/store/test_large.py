@@ -14,7 +14,7 @@ from record_builders import a_study, begun, finished
 from record_strategies import outcomes
 from sqlalchemy import event
 
-from results.columns import flat
+from results.columns import COLUMNS, values_of
 from results.errors import DamagedError, StoreWarning
 from results.export.csv_lines import csv_parts
 from results.record import Kind, TrialState
@@ -93,9 +93,9 @@ def test_a_row_that_passes_through_says_what_the_record_says(
         done = replace(record, study="study", number=memory.begin(begun()))  # type: ignore[type-var]
         memory.finish(done)  # type: ignore[arg-type]
         _, rows = memory.each_flat("study")
-        [(cells, params)] = rows
+        [(values, params)] = rows
         [read] = memory.records("study")
-        assert list(cells.items()) == list(flat(read).items())
+        assert list(values.items()) == list(values_of(read, COLUMNS).items())
         assert params == read.params
 
 

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from record_builders import finished
+from record_builders import DISTURBED, finished
 
 from hpl.params import Scalar
-from results.record import Kind, TrialState
+from results.columns import PUBLIC, values_of
+from results.record import Kind
+from results.report.model import outcome
 from tuner.client.campaign import ServedCampaign
 from tuner.client.connection import Connection
 from tuner.client.display import ServedDisplay
@@ -44,12 +46,11 @@ def begun(number: int) -> TrialBegunEvent:
     return TrialBegunEvent(campaign="one", number=number, kind=Kind.SEARCH, started_at=now, params=PARAMS)
 
 
-def ended(number: int, gflops: float = 75.0) -> TrialEndedEvent:
+def ended(number: int, gflops: float = 75.0, **changes: Any) -> TrialEndedEvent:
     best = {"fastest_gflops": 80.0, "best_gflops": 80.0, "best_trial": 1}
     amount: dict[str, Any] = {"trials": 1, "failed": 0, "machine_time_s": 3.0, **best}
-    measured: dict[str, Any] = {"gflops": gflops, "residual": 2e-3, "passed": True, "time_s": 1.0, "cost_s": 1.5}
-    what: dict[str, Any] = {"kind": Kind.SEARCH, "state": TrialState.COMPLETE, "invalidity": None, "reason": ""}
-    return TrialEndedEvent(campaign="one", number=number, params=PARAMS, **amount, **measured, **what)
+    told = values_of(finished(number, gflops, params=PARAMS, **changes), PUBLIC)
+    return TrialEndedEvent(campaign="one", **amount, **told)
 
 
 def stands(state: str, kind: str = "campaign-changed") -> CampaignEvent:
@@ -80,6 +81,13 @@ def test_what_the_process_shows_is_shown_as_it_is() -> None:
     assert (last.best, last.spent, last.left, last.again) == ("75.00 GFLOPS", 0.5, "1 trial", True)
     assert (last.record.number, last.record.gflops, last.record.ranked) == (1, 75.0, True)
     assert heard[5:] == [phase], "each trial is told once"
+
+
+def test_a_trial_that_was_disturbed_is_shown_so_as_at_the_service() -> None:
+    [*_, last] = told([begun(1), ended(1, measurements=DISTURBED), stands("complete", "campaign-ended")])
+    assert isinstance(last, TrialEnded)
+    assert "disturbed" in outcome(last.record)
+    assert last.record.disturbed == finished(1, measurements=DISTURBED).disturbed
 
 
 @pytest.mark.parametrize("after", [begun(2), stands("complete", "campaign-ended"), ended(2)])

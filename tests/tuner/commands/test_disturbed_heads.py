@@ -26,16 +26,6 @@ def two(hpltune: Run, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return prints_hpl
 
 
-def test_a_page_of_a_study_begins_with_it(hpltune: Run, home: Path, two: Path) -> None:
-    assert two.exists()
-    for command in (("report", "run-HPL-1", "-o"), ("best", "run-HPL-1", "--html")):
-        assert hpltune(*command, "page.html").returncode == 0
-        head = page(home).partition("<table")[0]
-        assert f"2 of 6 runs were {BY.format(2)}" in head, command
-    hpltune("report", "run-HPL-2", "-o", "page.html")
-    assert "were disturbed" not in page(home).partition("<table")[0]
-
-
 def test_a_check_counts_the_disturbed_runs_of_both_times(
     hpltune: Run, home: Path, two: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

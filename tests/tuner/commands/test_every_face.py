@@ -1,6 +1,5 @@
 """Every face tells of a disturbed, an unknown and a quiet study what their records say, and nothing better."""
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -12,11 +11,6 @@ from record_builders import DISTURBED, QUIET, a_study, begun, finished
 
 from results.record import Kind
 from results.store.store import Store
-from tuner.commands.stored.show import rates_of
-from tuner.messages.campaigns import CampaignModel
-from tuner.messages.live import document
-from tuner.messages.trials import WholeTrialModel
-from tuner.reports.lists import StudyLine
 
 STUDIES: Mapping[str, tuple[Mapping[str, float], str]] = {
     "loaded": (DISTURBED, "disturbed"),
@@ -68,46 +62,6 @@ def test_what_people_read_is_no_surer_than_the_record(hpltune: Run, home: Path, 
             continue
         assert not [words for words in SURE if words in text], (face, text)
         assert {"disturbed": "disturbed", "not known": "not known"}[conditions] in text, (face, text)
-
-
-def test_lists_mark_what_was_disturbed_or_may_have_been(hpltune: Run, db: str) -> None:
-    listed = said(hpltune, "show", "--all", "--db", db)
-    assert "70.40 (disturbed)" in listed
-    assert "70.40 (not known)" in listed
-    found = json.loads(hpltune("show", "--db", db, "--json").stdout)
-    assert {one["study"]: one["conditions"] for one in found} == {name: told for name, (_, told) in STUDIES.items()}
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_what_scripts_read_has_the_conditions(hpltune: Run, db: str, name: str) -> None:
-    told = STUDIES[name][1]
-    at = ("--db", db)
-    assert json.loads(hpltune("best", name, *at, "--json").stdout)["ranking"][0]["conditions"] == told
-    assert {one["conditions"] for one in json.loads(hpltune("show", name, *at, "--json").stdout)} == {told}
-    assert json.loads(hpltune("show", f"{name}#1", *at, "--json").stdout)["conditions"] == told
-    [pair] = json.loads(hpltune("compare", name, "--by", "blas", *at, "--json").stdout)
-    assert pair["conditions"] == [told, told]
-    head, first, *_ = hpltune("export", "csv", name, *at).stdout.splitlines()
-    assert "conditions" in head.split(",")
-    assert told in first
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, name: str) -> None:
-    measured, told = STUDIES[name]
-    with Store.open(db) as store:
-        study, record = store.study(name), store.get(name, 1)
-        rates = rates_of(store, study)
-        assert rates is not None
-        line = StudyLine(study, "complete", store.lists.tally(name), rates)
-        model = CampaignModel.of(line)
-        assert (model.conditions, model.fastest_conditions) == (told, told)
-        whole = WholeTrialModel.of(record)
-        assert (whole.conditions, whole.measurements) == (told, dict(measured))
-        assert bool(whole.disturbed) == (told == "disturbed")
-        assert rates.to_json()["conditions"] == told, "the API tells these"
-        ended = [document(event) for event in store.outbox.after(0, 10**9, name, 1000) if event.name == "trial-ended"]
-        assert {getattr(event, "conditions", None) for event in ended} == {told}
 
 
 def measured_as(monkeypatch: pytest.MonkeyPatch, conditions: str) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ from hpl.errors import HplError
 from results.disturbance import Disturbance
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
-from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, uncounted
+from results.report.model import Figure, Part, Report, Sentence, Series, Table, Tone, columns, uncounted
 from results.report.text_forms import JUnitCase, to_junit
 from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import APART, MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
@@ -214,8 +214,7 @@ class CheckResult:
         parts.append(Sentence(f"Stored as study {self.measured.study.name}."))
         if self.changes:
             rows = tuple((change.what, change.before, change.now) for change in self.changes)
-            heads = tuple(Column(name, words=True) for name in ("what", "before", "now"))
-            parts.append(Table("What else changed", heads, rows))
+            parts.append(Table("What else changed", columns("what", "before", "now"), rows))
         return Report(f"Check of {self.baseline.study.name}", tuple(parts), self._facts())
 
     def page(self) -> Report:

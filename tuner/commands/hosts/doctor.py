@@ -19,7 +19,7 @@ from hpl.programs.gpus import gpus
 from hpl.programs.registry import families, found_here, obtain
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
-from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
+from results.report.model import Report, Sentence, Table, Tone, columns, facts_table
 from runners.containers.registry import RUNTIMES
 from runners.errors import UnreachableError
 from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts
@@ -65,8 +65,8 @@ def kernel_table(probed: Mapping[str, tuple[Probe, ...]], where: str = "") -> Ta
         own = next(probe for probe in probes if probe.kernel == "auto")
         others = ", ".join(f"{probe.kernel} {probe.gflops:.0f}" for probe in probes if probe.kernel != "auto")
         rows.append((name, f"{own.kernel_used or '?'} {own.gflops:.0f}", others or "no choice"))
-    columns = tuple(Column(name, words=True) for name in ("BLAS", "its own choice", "kernels, fastest first"))
-    return Table(f"dgemm on one core at HPL's shape, GFLOPS by kernel{where and f': {where}'}", columns, tuple(rows))
+    heads = columns("BLAS", "its own choice", "kernels, fastest first")
+    return Table(f"dgemm on one core at HPL's shape, GFLOPS by kernel{where and f': {where}'}", heads, tuple(rows))
 
 
 def kernel_facts(probed: Mapping[str, Sequence[Probe]]) -> dict[str, object]:
@@ -155,8 +155,7 @@ class DoctorResult:
             ("Rpeak", "\n".join(self.rpeak.reasoning)),
             *self.findings.facts.items(),
         )
-        columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-        return Table(f"{host.hostname}: {host.cpu_model}", columns, rows, headless=True)
+        return facts_table(f"{host.hostname}: {host.cpu_model}", rows)
 
     def _facts(self) -> dict[str, object]:
         return {

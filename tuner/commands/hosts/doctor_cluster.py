@@ -18,7 +18,7 @@ from hpl.programs.registry import obtain
 from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.node_check import ranges
-from results.report.model import Column, Report, Sentence, Table
+from results.report.model import Report, Sentence, Table, columns
 from runners.batch.base import BatchFacts, BatchSystem
 from runners.containers.contract import Container
 from runners.errors import RefusedError, RunnerError
@@ -342,11 +342,7 @@ def _batch_table(cluster: Cluster, facts: BatchFacts) -> Table:
         state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
         rows.append((node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features)))
     title = f"{cluster.name}: {len(facts.usable())} of {len(facts.nodes)} nodes can run jobs"
-    return Table(title, _columns("node", "cores", "memory", "state", "features"), tuple(rows))
-
-
-def _columns(*names: str) -> tuple[Column, ...]:
-    return tuple(Column(name, words=True) for name in names)
+    return Table(title, columns("node", "cores", "memory", "state", "features"), tuple(rows))
 
 
 def _batch_sentences(batch: BatchSystem, facts: BatchFacts, mpi: Mpi | None) -> Iterator[str]:
@@ -432,4 +428,4 @@ def _node_table(cluster: Cluster, says: Sequence[NodeSays]) -> Table:
         for node in says
     )
     title = f"{cluster.name}: {len(says)} of {len(cluster.hosts)} nodes answer"
-    return Table(title, _columns("node", "cores", "memory", "CPU", "interfaces", "MPI"), rows)
+    return Table(title, columns("node", "cores", "memory", "CPU", "interfaces", "MPI"), rows)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from results.report.model import Column, Report, Sentence, Table
+from results.report.model import Report, Sentence, Table, columns
 from results.store.store import Store
 from runners.errors import InvalidJobError, RefusedError
 from runners.hosts.cluster import load_real_cluster
@@ -162,14 +162,14 @@ def net_show(
 def _table(host: str, shown: Sequence[ShownSetting]) -> Table:
     interfaces = list(dict.fromkeys(each.interface for each in shown if each.interface))
     cells = {(each.setting, each.interface): _cell(each) for each in shown}
-    columns = tuple(Column(head, words=True) for head in ("setting", *(interfaces or ["host"])))
+    heads = columns("setting", *(interfaces or ["host"]))
     rows = []
     for name, one in host_settings().items():
         keys = interfaces if one.per_interface else [""]
         if keys:
             filled = [cells[(name, key)] for key in keys]
-            rows.append((name, *filled, *[""] * (len(columns) - 1 - len(filled))))
-    return Table(f"Settings of {host}", columns, tuple(rows))
+            rows.append((name, *filled, *[""] * (len(heads) - 1 - len(filled))))
+    return Table(f"Settings of {host}", heads, tuple(rows))
 
 
 def _cell(shown: ShownSetting) -> str:

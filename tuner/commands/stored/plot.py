@@ -6,7 +6,7 @@ from pathlib import Path
 
 from results.plain import finite
 from results.record import Study
-from results.report.model import Column, Drawable, Report, Sentence, Table
+from results.report.model import Drawable, Report, Sentence, Table, columns
 from results.report.picture import PictureSize
 from results.store.store import Store
 
@@ -85,7 +85,6 @@ class KindsResult:
 
     def report(self) -> Report:
         """Report a line for each figure."""
-        columns = tuple(Column(name, words=True) for name in ("kind", "shows", "needs", "can be drawn"))
         rows = tuple((kind.name, kind.shows, kind.needs, "yes" if there else "no") for kind, there in self.kinds)
         facts: list[object] = [
             {"kind": kind.name, "shows": kind.shows, "needs": kind.needs, "can_be_drawn": there}
@@ -93,7 +92,7 @@ class KindsResult:
         ]
         title = f"Figures of study {self.study.name}"
         how = Sentence(f"`hpltune plot KIND {self.study.name} -o FILE.pdf` draws one.", unbroken=True)
-        return Report(title, (Table(title, columns, rows), how), facts)
+        return Report(title, (Table(title, columns("kind", "shows", "needs", "can be drawn"), rows), how), facts)
 
 
 def list_kinds(store: Store, study: str | None = None) -> KindsResult:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hpl.params import HplParams, Pmap
 from hpl.witness import parse_panels
 from results.record import Study, TrialRecord
-from results.report.model import Column, Gantt, Lane, LaneGroup, Stretch, Table
+from results.report.model import Gantt, Lane, LaneGroup, Stretch, Table, columns
 
 from ...simulation.timeline import PHASES, RunTimeline
 from ...words import counted, listed
@@ -70,7 +70,6 @@ def rank_lanes(runs: Sequence[DrawnRun], steps: tuple[int, int] | None = None) -
 
 def shares_table(runs: Sequence[DrawnRun]) -> Table:
     """List what part of its run each rank that is shown spent with what, and the mean of all ranks."""
-    columns = (*([Column("trial")] if len(runs) > 1 else []), Column("rank", words=True))
     rows = []
     for run in runs:
         parts = [(_name(run.did, rank), run.did.ranks_s[rank]) for rank in sorted(run.did.lanes)]
@@ -79,7 +78,7 @@ def shares_table(runs: Sequence[DrawnRun]) -> Table:
             rows.append((*trial, name, *(f"{100 * one / run.did.time_s:.1f}" for one in seconds)))
     return Table(
         "What part of the run each rank spent, in %",
-        (*columns, *(Column(phase) for phase in PHASES)),
+        columns(*(["trial"] if len(runs) > 1 else []), "rank", *PHASES, words={"rank"}),
         tuple(rows),
         bold=frozenset(place for place, row in enumerate(rows) if MEAN in row),
     )

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from results.report.html import Frame, to_html
-from results.report.model import Column, Heading, Part, Report, Sentence, Table, Wrap
+from results.report.model import Heading, Part, Report, Sentence, facts_table
 
 from ..authentication import needs
 from ..parts import no_query
@@ -53,12 +53,12 @@ def _operation(method: str, path: str, operation: Described, openapi: Described)
     if "requestBody" in operation:
         body = operation["requestBody"]
         needed = "" if body.get("required") else "; may be left out"
-        rows.append(("body", ", ".join(f"{_type(one, openapi)}{needed}" for one in _schemas(body))))
+        kinds = (one.get("schema", {}) for one in body.get("content", {}).values())
+        rows.append(("body", ", ".join(f"{_type(one, openapi)}{needed}" for one in kinds)))
     answers = [f"{kind}: {_type(one, openapi)}" for kind, one in _kinds(operation["responses"])]
     rows.append(("answer", "\n".join(answers) or "nothing"))
-    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
     first = " ".join(str(operation.get("description") or operation["summary"]).partition("\n\n")[0].split())
-    yield Table(f"{method} {path}: {first}", columns, tuple(rows), headless=True)
+    yield facts_table(f"{method} {path}: {first}", rows)
 
 
 def _parameter(parameter: Described, openapi: Described) -> tuple[str, str]:
@@ -66,11 +66,6 @@ def _parameter(parameter: Described, openapi: Described) -> tuple[str, str]:
     told = str(parameter.get("description") or parameter["schema"].get("description") or "")
     kind = _type(parameter["schema"], openapi)
     return f"{parameter['name']}{place}", f"{kind}; {told}" if told else kind
-
-
-def _schemas(content: Described) -> Iterator[Described]:
-    for one in content.get("content", {}).values():
-        yield one.get("schema", {})
 
 
 def _kinds(responses: Described) -> Iterator[tuple[str, Described]]:
