@@ -313,7 +313,7 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
         ]
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(figure.y_axis)
+    axes.set(xlabel=figure.y_axis, ylabel=figure.x_axis)
     axes.grid(axis="x", linewidth=0.5)
     return marks
 

@@ -17,6 +17,7 @@ from results.report.html import figure_data
 from results.report.model import Figure, Report
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+CHANGED = "What is told changed. If that is meant, run this test with --update and read what changed in tests/golden."
 LONG = re.compile(r"-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 """Numbers whose last digits depend on the processor."""
 HEAD = re.compile(r"^==== (.+)\n", re.MULTILINE)
@@ -32,7 +33,7 @@ def hold(request: pytest.FixtureRequest, name: str, text: str) -> None:
     file, text = GOLDEN / f"{name}.txt", steady(text)
     if request.config.getoption("--update"):
         file.write_text(text, "utf-8")
-    assert text == file.read_text("utf-8")
+    assert text == file.read_text("utf-8"), CHANGED
 
 
 def scenes_of(name: str) -> dict[str, str]:
@@ -49,8 +50,8 @@ def hold_scene(request: pytest.FixtureRequest, name: str, scenes: Collection[str
     if request.config.getoption("--update"):
         held = {one: held.get(one, "") for one in scenes} | {scene: text}
         file.write_text("".join(f"==== {one}\n{told}" for one, told in held.items()), "utf-8")
-    assert list(held) == list(scenes)
-    assert text == held[scene]
+    assert list(held) == list(scenes), CHANGED
+    assert text == held[scene], CHANGED
 
 
 def play(request: pytest.FixtureRequest, name: str, scene: str, answer: Callable[[str], str]) -> None:

@@ -50,7 +50,8 @@ class EngineContext:
     Attributes:
         points: how many configurations a coarse grid has, None for a whole one.
         probes: what short measurements and a look at the machine tell.
-        worth: what a GFLOPS of a configuration is worth in the objective.
+        worth: what a GFLOPS of a configuration is worth in the objective, for an engine that predicts rates by itself.
+            What `tell` hears has it in it already.
         against: the same in the second objective, where the study searches a front of both.
         against_changes: what it says of a point changes as runs end.
     """

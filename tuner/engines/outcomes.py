@@ -76,8 +76,8 @@ class Outcome:
     """What came of a configuration.
 
     Attributes:
-        gflops: the rate, or None where the trial did not count: a failure is never a number. Of a prefix run, the rate
-            until it was stopped.
+        gflops: the rate, of a prefix run until it was stopped; times its worth, so that the highest is best by the
+            study's objective. None where the trial did not count: a failure is never a number.
         time_s: HPL's time, or None.
         state: "complete" or how else the trial ended.
         rung: how much of a full run it was.

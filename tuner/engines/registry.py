@@ -9,22 +9,39 @@ from search_spaces.space import SearchSpace
 from ..errors import UsageError
 from .base import NOTHING_KNOWN, Engine, EngineContext
 
-ENGINES: Mapping[str, tuple[str, str, str]] = {
-    "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
-    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of ⟦points⟧"),
+ENGINES: Mapping[str, tuple[str, str, str, str]] = {
+    "bayes": (
+        "baselines.tpe",
+        "Bayes",
+        "Optuna's TPE, multivariate, started from points that experience suggests",
+        "The engine expects to gain most from it.",
+    ),
+    "grid": (
+        "baselines.grid",
+        "Grid",
+        "every valid combination, or an even subset of ⟦points⟧",
+        "It is the next of the grid.",
+    ),
     "hpl": (
         "hpl.engine",
         "HplEngine",
         "knows HPL's algorithm and learns from cheap runs; takes the run with most gain per second",
+        "The engine expects to gain most from it for each second that it takes.",
     ),
     "one-at-a-time": (
         "baselines.one_at_a_time",
         "OneAtATime",
         "one parameter after the other, as the Kronos authors worked",
+        "It changes one parameter of the best so far.",
     ),
-    "random": ("baselines.random_search", "RandomSearch", "valid combinations at random, none twice"),
+    "random": (
+        "baselines.random_search",
+        "RandomSearch",
+        "valid combinations at random, none twice",
+        "It was drawn by chance.",
+    ),
 }
-"""Name: module, class, and what it does in a phrase."""
+"""Name: module, class, what it does in a phrase, and why a trial that it asked runs."""
 
 OF_TWO_OBJECTIVES = frozenset({"hpl"})
 """Those that search a front."""
@@ -60,6 +77,6 @@ def make_engine(name: str, space: SearchSpace, seed: int, context: EngineContext
         TunerError: no engine has the name, or `--points` makes no sense.
     """
     check_engine(name)
-    module, kind, _ = ENGINES[name]
+    module, kind, *_ = ENGINES[name]
     engine: Engine = getattr(import_module(f".{module}", __package__), kind)(space, seed, context)
     return engine

@@ -10,6 +10,7 @@ from results.metrics import rate_text
 from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
 from results.report.model import Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap, columns
 
+from ..engines.registry import ENGINES
 from .context import Context
 from .figures.conditions import conditions
 from .lists import trial_result, trial_table
@@ -24,13 +25,6 @@ WHY: Mapping[Kind, str] = {
     Kind.CONFIRMATION: "One of the best runs again, to be sure which is the best.",
     Kind.EXTRAPOLATION: "One of the best, or the textbook, at another N, to tell what is best with the whole memory.",
     Kind.RUN: "A run of the HPL.dat that was given.",
-}
-ENGINES: Mapping[str, str] = {
-    "hpl": "The engine expects to gain most from it for each second that it takes.",
-    "bayes": "The engine expects to gain most from it.",
-    "random": "It was drawn by chance.",
-    "grid": "It is the next of the grid.",
-    "one-at-a-time": "It changes one parameter of the best so far.",
 }
 ELSEWHERE = frozenset({"configuration", "command", "folder"})
 """Facts that have a part of their own on the page, or that say nothing to whoever reads it elsewhere."""
@@ -48,7 +42,7 @@ def why(study: Study, record: TrialRecord, best: TrialRecord | None) -> str:
         return WHY[record.kind]
     if study.engine == "hpl" and best is None:
         return "One of the first runs, chosen by what is known of HPL before any full run."
-    return ENGINES.get(study.engine, f"The engine {study.engine} asked for it.")
+    return ENGINES[study.engine][-1] if study.engine in ENGINES else f"The engine {study.engine} asked for it."
 
 
 @dataclass(frozen=True)

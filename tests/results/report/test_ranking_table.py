@@ -35,7 +35,6 @@ def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
 
 
 ESTIMATED = [replace(RANKING[0], believed_gflops=80.8), replace(RANKING[1], believed_gflops=69.1)]
-INTERVALS = [(79.5, 82.1), None]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

@@ -25,23 +25,8 @@ from needs import needs, skip_without
 from waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).parents[3]
-TOOLS = (
-    "sh",
-    "dirname",
-    "readlink",
-    "mkdir",
-    "rm",
-    "cat",
-    "grep",
-    "tail",
-    "touch",
-    "env",
-    "id",
-    "sleep",
-    "cksum",
-    "cut",
-    "date",
-)
+OF_FILES = ("dirname", "readlink", "mkdir", "rm", "cat", "touch", "cksum")
+TOOLS = (*OF_FILES, "sh", "grep", "tail", "env", "id", "sleep", "cut", "date")
 ENV = "/usr/bin/env"
 """Starts a program with SIGINT as a terminal would give it: what runs in the background has it ignored."""
 
@@ -184,6 +169,19 @@ def test_a_changed_project_is_installed_anew_into_the_same_environment(checkout:
     assert mark.exists()
     assert checkout.run().stderr == ""
     assert checkout.installations == 2
+
+
+def test_the_environment_of_another_checkout_stays_and_so_does_a_link_to_it(checkout: Checkout) -> None:
+    checkout.run()
+    other = checkout.root / ".venv"
+    own = other.rename(checkout.root.parent / "theirs")
+    (own / "hpltune-installed").write_text("/another/checkout\n/usr/bin/python3\n")
+    other.symlink_to(own)
+    done = checkout.run()
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is a link, and leads to no environment of this checkout: remove it" in done.stderr
+    assert other.is_symlink()
+    assert (own / "bin/hpltune").exists()
 
 
 def test_a_moved_checkout_gets_a_new_environment(checkout: Checkout) -> None:
