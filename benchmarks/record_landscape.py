@@ -42,7 +42,7 @@ from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
-from tuner.trial.evaluate import LaunchResult
+from tuner.trial.launch import LaunchResult
 from tuner.trial.launching import Launching, MemoryBook
 from tuner.trial.plan import PlanError, plan
 from tuner.trial.workbench import Workbench

@@ -28,8 +28,8 @@ from search_spaces.node_order import rank_speeds
 from tuner.engines.outcomes import FULL, Question
 from tuner.engines.points import ADVICE
 from tuner.replay.landscape import LandscapeError, RecordedLandscape
-from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict
+from tuner.trial.launch import LaunchResult
 from tuner.trial.plan import TrialPlan
 from tuner.trial.workbench import Workbench
 

@@ -10,8 +10,8 @@ from hpl.params import Scalar
 from results.record import SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
 from tuner.engines.outcomes import FULL
 from tuner.stopping import StopRequest
-from tuner.trial.evaluate import LaunchWatch
-from tuner.trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned
+from tuner.trial.launch import LaunchLimits, LaunchWatch
+from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned
 from tuner.trial.records import started
 from tuner.trial.site import Site
 

@@ -24,9 +24,10 @@ from runners.paths import Tail
 
 from ..engines.outcomes import Fidelity, Rung
 from ..stopping import Stopping
-from ..trial.evaluate import STOP_AT, LaunchResult, LaunchWatch, run_folder
+from ..trial.evaluate import STOP_AT
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung
+from ..trial.launch import LaunchResult, LaunchWatch, run_folder
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout

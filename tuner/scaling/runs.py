@@ -17,7 +17,8 @@ from ..events import Listener, Notice, TrialEnded
 from ..machine.problem_size import SMALLEST_N
 from ..stopping import Stopping
 from ..study.file_run import key_of
-from ..trial.launching import LaunchOutcome, Queue, in_turn
+from ..trial.launch import LaunchOutcome
+from ..trial.launching import Queue, in_turn
 from ..units import duration
 from ..words import counted, listed
 from .statistics import NodeOrder, Scaling

@@ -15,7 +15,8 @@ from ..simulation.plan import VirtualPlan, virtual_plan
 from ..study.file_run import key_of
 from ..trial.evaluate import Evaluator, memory_shortage
 from ..trial.judge import Failure
-from ..trial.launching import Launching, LaunchLimits, PlannedTrial, planned
+from ..trial.launch import LaunchLimits
+from ..trial.launching import Launching, PlannedTrial, planned
 from ..trial.plan import TrialPlan, plan
 from ..trial.records import started
 from ..words import counted

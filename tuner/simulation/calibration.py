@@ -32,7 +32,8 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import textbook
 from ..stopping import StopRequest
 from ..trial.evaluate import Evaluator
-from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned
+from ..trial.launch import LaunchLimits
+from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned
 from ..trial.observers.conditions import measured as what_ranks_told
 from ..trial.plan import TrialPlan, plan
 from ..trial.records import started

@@ -29,10 +29,10 @@ from runners.virtual.platform import Setup, platform_xml
 
 from ..engines.outcomes import FULL, Rung
 from ..stopping import Stopping
-from ..trial.evaluate import LaunchResult, LaunchWatch, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung
-from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, in_turn, planned
+from ..trial.launch import LaunchLimits, LaunchResult, LaunchWatch, run_folder
+from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, in_turn, planned
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
 from ..trial.records import started

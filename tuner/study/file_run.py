@@ -12,7 +12,8 @@ from ..events import Listener, TrialEnded, TrialStarted
 from ..stopping import Stopping
 from ..trial.evaluate import Evaluator
 from ..trial.judge import Failure
-from ..trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial
+from ..trial.launch import LaunchLimits, LaunchOutcome
+from ..trial.launching import Launching, PlannedTrial
 from ..trial.plan import TrialPlan, label
 from ..trial.records import started
 from .names import trial_folder

@@ -5,8 +5,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.programs.gpus import gpus
 from hpl.search_paths import SearchPaths
-from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
+from hpl.witness import UNLIKE, WHOLE, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, Mishap, RefusedError, RunnerError, SubmitError
@@ -37,10 +36,10 @@ from ..machine.quiet import crowded
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping, may_wait_s
 from ..units import duration, gibibytes
-from .early_stopping import StopDecision
-from .judge import Failure, Verdict, judge
+from .judge import Failure, Verdict, judge, unlike_the_plan
 from .ladder import at_rung
-from .observers.contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch, together
+from .launch import LaunchResult, LaunchWatch, run_folder
+from .observers.contract import LaunchObserver, WatchedLaunch
 from .observers.energy.meters import PowerMeters
 from .observers.registry import observers_of
 from .observers.sensors import SENSORS, SENSORS_FILE
@@ -48,7 +47,6 @@ from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plan import plan as plan_of
 from .plausible import UNCHECKED, UNSEEN, MachineLimits, MeasuredLaunch, implausible, unchecked
-from .reached import unlike_the_plan
 
 if TYPE_CHECKING:
     from runners.settings.control import SettingsControl
@@ -65,106 +63,6 @@ WORDS_PAUSE_S = 60.0
 """Between two sentences about a wait, at least."""
 WORDS_SHARE = 0.1
 """Of a wait, what passes before the next sentence about it: after ten hours one an hour is enough."""
-
-
-@dataclass(frozen=True)
-class LaunchResult:
-    """What came of one launch.
-
-    Attributes:
-        command: the exact command line, "" where nothing was started.
-        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr, and what
-            observers keep beside it.
-        event: what befell it that says nothing about the configuration; None where nothing did.
-        lost_nodes: nodes that were lost, or are back after that.
-        disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
-        unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
-        cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
-        begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
-        stopped: why an observer ended it; None where none did.
-        measurements: what was measured during each run, in HPL's order; fewer where nothing was.
-    """
-
-    verdict: Verdict
-    command: str
-    output: str
-    errors_text: str
-    started_at: datetime
-    ended_at: datetime
-    cost_s: float
-    xhpl_key: str
-    event: Mishap | None = None
-    lost_nodes: tuple[str, ...] = ()
-    begun_s: tuple[float, ...] = ()
-    disturbed: str = ""
-    unavailable: Mapping[str, Scalar] = field(default_factory=dict)
-    stopped: StopDecision | None = None
-    measurements: Sequence[Measurements] = ()
-
-
-@dataclass
-class LaunchWatch:
-    """What is seen of a launch while it runs: when its runs begin, and what its observers decide.
-
-    Attributes:
-        ends_between: a request to stop ends the launch where a further run of it begins.
-        begun_s: when the first panel of each run was heard of, by the monotonic clock.
-        stopped_s: HPL's seconds of a run that was to stop at a column; None before it did.
-        decision: why an observer ends it; None while none does.
-        over: a further run began after a request to stop.
-        job_id: of the job that runs it.
-    """
-
-    observers: Sequence[LaunchObserver] = ()
-    ends_between: bool = False
-    begun_s: list[float] = field(default_factory=list, init=False)
-    stopped_s: float | None = field(default=None, init=False)
-    decision: StopDecision | None = field(default=None, init=False)
-    over: bool = field(default=False, init=False)
-    job_id: str = field(default="", init=False)
-
-    @contextmanager
-    def of(self, job: Job, nodes: Sequence[str]) -> Iterator[None]:
-        """Tell observers that a job will be submitted now; and of its end where the block cannot run it."""
-        for observer in self.observers:
-            observer.begin(job, nodes)
-        try:
-            yield
-        except BaseException:
-            self.end()
-            raise
-
-    def look(self, panels: Sequence[Panel], stop: Stopping) -> None:
-        """Take in what rank 0 has begun since the last look, and let observers look."""
-        for panel in panels:
-            if panel.column == 0:
-                self.over |= self.ends_between and bool(self.begun_s) and stop.requested
-                self.begun_s.append(time.monotonic())
-            if panel.stopped:
-                self.stopped_s = panel.time_s
-        for observer in self.observers:
-            decision = observer.look(panels)
-            self.decision = self.decision or decision
-
-    def solves(self, runs: int, times_s: Sequence[float], told: Mapping[int, SolveConditions]) -> list[SolveTime]:
-        """When HPL solved so many runs, of which the first have these times, and what was told of each."""
-        ends_s = [*times_s, *([self.stopped_s] if self.stopped_s is not None else [])]
-        return [
-            SolveTime(
-                began_s,
-                began_s + ends_s[number] if began_s is not None and number < len(ends_s) else None,
-                told.get(number, SolveConditions()),
-            )
-            for number, began_s in enumerate((*self.begun_s[:runs], *[None] * (runs - len(self.begun_s))))
-        ]
-
-    def end(self, solves: Sequence[SolveTime] = ()) -> Sequence[Measurements]:
-        """Tell observers that the processes have ended, and put together what they measured."""
-        return together([observer.end(solves) for observer in self.observers])
-
-    def lines(self) -> str:
-        """What observers keep of the runs over their time, as lines of standard error; after `end`."""
-        return "".join(line for observer in self.observers for line in observer.lines())
 
 
 @dataclass(frozen=True)
@@ -581,20 +479,6 @@ def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
 def _inputs(plan: TrialPlan) -> tuple[str, ...]:
     """The names of the files that the program reads."""
     return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
-
-
-@contextmanager
-def run_folder(directory: Path) -> Iterator[RunPaths]:
-    """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
-
-    Raises:
-        TunerError: the folder cannot be written, or this system starts no further program.
-    """
-    try:
-        private_folder(directory)
-        yield RunPaths(directory)
-    except OSError as error:
-        raise TunerError(f"no run can be started in {directory}: {error.strerror}") from error
 
 
 def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:

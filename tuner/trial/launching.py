@@ -19,12 +19,12 @@ from runners.base import JobStatus
 from runners.errors import OF_NODES, Mishap, RunnerError
 
 from ..clock import Clock, RealClock
-from ..errors import OUR_ERRORS, NodesLostError
+from ..errors import OUR_ERRORS
 from ..events import Listener, Notice, TrialStarted
 from ..stopping import Stopping, may_wait_s
-from .early_stopping import EarlyStopping
-from .evaluate import Evaluator, LaunchResult, LaunchWatch
+from .evaluate import Evaluator
 from .judge import Failure
+from .launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, LimitsOf
 from .observers.contract import WatchedLaunch
 from .plan import P, PlanError, TrialPlan, label, merge_plans
 from .records import finished, given_up, not_reached, reached, rejected
@@ -102,64 +102,6 @@ Asked = Mapping[int, PlannedTrial[P | Failure]]
 """Trials that are asked for together, by their place."""
 Trials = Mapping[int, PlannedTrial[P]]
 """Some of them that have begun, by their place, in the order in which HPL runs them."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaunchLimits:
-    """What a launch may take, and what it must reach.
-
-    Attributes:
-        limit_s: seconds after which it is ended.
-        expected_s: seconds that each of its runs will probably take; None where nobody knows.
-        early_stopping: what ended runs told of how runs go on; None where no run may be ended early.
-        must_reach_gflops: what its only run must be able to reach; None where it goes to its end.
-    """
-
-    limit_s: float
-    expected_s: float | None = None
-    early_stopping: EarlyStopping | None = None
-    must_reach_gflops: float | None = None
-
-
-LimitsOf = Callable[[Sequence[TrialRecord]], LaunchLimits]
-"""What a launch of some trials may take, as it is known when it begins."""
-
-
-@dataclass(frozen=True)
-class LaunchOutcome:
-    """What came of trials that were asked for together; each is named by its place.
-
-    Attributes:
-        records: of all of them, committed but for those that were not begun; of a file those that HPL came to.
-        ticket: what `Launching.start` returned.
-        event: what befell the last launch, where that leaves nothing that counts; None where records tell.
-        why: the sentence about that; else "".
-        lost_nodes: nodes that were lost by it, or are back after that.
-        began: whether HPL began, as far as that is known.
-        unavailable: parameters of a plan that together cannot be had on these nodes, with their values, of each launch.
-    """
-
-    records: Mapping[int, TrialRecord] = field(default_factory=dict)
-    ticket: int = 0
-    event: Mishap | None = None
-    why: str = ""
-    lost_nodes: tuple[str, ...] = ()
-    began: bool = True
-    unavailable: Sequence[Mapping[str, Scalar]] = ()
-
-    @property
-    def in_order(self) -> list[TrialRecord]:
-        """Its records in the order of their trials."""
-        return [self.records[place] for place in sorted(self.records)]
-
-    def require_nodes(self) -> None:
-        """Make sure that no node was lost by it.
-
-        Raises:
-            NodesLostError: one was, and does not come back or was away too often.
-        """
-        if self.lost_nodes:
-            raise NodesLostError(self.lost_nodes, self.why if self.event is Mishap.NODE_BACK else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +275,11 @@ class Launching(Generic[P]):
             done = LaunchOutcome(event=status.event, why=status.message, lost_nodes=status.lost_nodes)
             blamed = self._with_blame(done, plan).unavailable
             repeats = not blamed and self._repeats(evaluator, done.event, repeated)
-            silent = self._still_silent(done, evaluator, blamed=bool(blamed)) if repeats or blamed else done.lost_nodes
+            silent = (
+                still_silent(done, evaluator, self.stop, self.listener, blamed=bool(blamed))
+                if repeats or blamed
+                else done.lost_nodes
+            )
             if not repeats or silent:
                 replace(done, lost_nodes=silent).require_nodes()
                 return status
@@ -412,7 +358,7 @@ class Launching(Generic[P]):
             if not blamed:
                 self._go_on_if_it_may(launch)
                 return
-        self._work(launch, partial(self._still_silent, done, launch.site, blamed=blamed))
+        self._work(launch, partial(still_silent, done, launch.site, self.stop, self.listener, blamed=blamed))
 
     def _after_waiting(self, launch: TrialsUnderWay[P], silent: tuple[str, ...]) -> None:
         """Repeat a launch whose lost nodes answer again; where some are silent, or settings are to blame, go on."""
@@ -457,7 +403,9 @@ class Launching(Generic[P]):
             late = event is Mishap.BUSY and left_s is not None and left_s < launch.limit_s
             if event and not event.lasting and (late or launch.repeated[event] >= event.repeats):
                 told = replace(told, event=None)
-            records, outcome = self._ended_by(trials, told)
+            plan = self._shared(launch.trials) or trials[0].plan
+            folder = self.book.folder(trials[0].record.number)
+            records, outcome = records_of(trials, plan, told, folder, all_of_them=self.whole_file)
             outcome = self._with_blame(outcome, trials[0].plan)
             if outcome.event and outcome.unavailable:
                 failed, why = TrialState.FAILED, Invalidity.CONSTRAINTS
@@ -465,32 +413,6 @@ class Launching(Generic[P]):
         places = list(launch.trials)
         ended = {place: self.book.commit(record) for place, record in zip(places, records, strict=False)}
         return replace(outcome, records=ended), {place: launch.trials[place] for place in places[len(records) :]}
-
-    def _ended_by(
-        self, trials: Sequence[PlannedTrial[P]], result: LaunchResult
-    ) -> tuple[list[TrialRecord], LaunchOutcome]:
-        """The records of a launch that are still to be committed, and what else came of it."""
-        cancelled, directory = result.verdict.cancelled, self.book.folder(trials[0].record.number)
-        plan = self._shared(dict(enumerate(trials))) or trials[0].plan
-        came_to = trials if cancelled or self.whole_file else trials[: reached(result)]
-        records = [
-            replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
-            for index, trial in enumerate(came_to)
-        ]
-        told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
-        event = result.event if told else None
-        if event is Mishap.DISTURBED:
-            records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
-        elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
-            records = [given_up(records[0], result.stopped)]
-        outcome = LaunchOutcome(
-            event=event,
-            why=(result.disturbed or records[-1].reason or event.words) if event else "",
-            lost_nodes=result.lost_nodes if event else (),
-            began=bool(result.begun_s or result.disturbed),
-            unavailable=[result.unavailable] if result.unavailable else (),
-        )
-        return records, outcome
 
     def _prepared(
         self, site: Site[P], trials: Sequence[PlannedTrial[P]], plan: P, limits: LaunchLimits
@@ -523,31 +445,6 @@ class Launching(Generic[P]):
 
         return run
 
-    def _still_silent(self, done: LaunchOutcome, site: Site[Any], *, blamed: bool) -> tuple[str, ...]:
-        """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
-        then = "" if blamed else ": the run is repeated"
-        if done.event is not Mishap.NODE_LOST:
-            self._say(f"{done.why}{then}.")
-            return ()
-        names, nodes = ", ".join(done.lost_nodes), site.machine.nodes if site.machine else None
-        if nodes and (batch := nodes.cluster.batch):
-            self._say(f"Node {names} failed{then and f'{then} on what {batch.words.title} gives'}.")
-            return ()
-        from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
-
-        return_s = min(nodes.cluster.return_s if nodes else 0.0, may_wait_s(self.stop, site.left_s()))
-        self._say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
-        give_up_s = time.monotonic() + return_s
-        while site.machine and (silent := silent_nodes(site.machine)):
-            if time.monotonic() > give_up_s or may_wait_s(self.stop, site.left_s()) <= 0:
-                return silent
-            time.sleep(PAUSE_S)
-        self._say(f"It answers again{then}.")
-        return ()
-
-    def _say(self, sentence: str) -> None:
-        self.listener(Notice(sentence))
-
 
 def planned(make: Callable[P_args, T], *args: P_args.args, **kwargs: P_args.kwargs) -> T | Failure:
     """A plan, or why there is none."""
@@ -573,6 +470,63 @@ def reject(book: TrialBook, record: TrialRecord, fault: Failure) -> TrialRecord:
     number = book.begin(record)
     begun = replace(record, number=number or 0)
     return not_reached(begun) if number is None else book.commit(rejected(begun, fault))
+
+
+def records_of(
+    trials: Sequence[PlannedTrial[P]], plan: P, result: LaunchResult, directory: Path, *, all_of_them: bool
+) -> tuple[list[TrialRecord], LaunchOutcome]:
+    """The records of a launch that are still to be committed, and what else came of it.
+
+    Args:
+        trials: in the order in which HPL runs them.
+        plan: of all of them.
+        all_of_them: each gets a record, whether HPL came to it or not.
+    """
+    cancelled = result.verdict.cancelled
+    came_to = trials if cancelled or all_of_them else trials[: reached(result)]
+    records = [
+        replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
+        for index, trial in enumerate(came_to)
+    ]
+    told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
+    event = result.event if told else None
+    if event is Mishap.DISTURBED:
+        records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
+    elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
+        records = [given_up(records[0], result.stopped)]
+    outcome = LaunchOutcome(
+        event=event,
+        why=(result.disturbed or records[-1].reason or event.words) if event else "",
+        lost_nodes=result.lost_nodes if event else (),
+        began=bool(result.begun_s or result.disturbed),
+        unavailable=[result.unavailable] if result.unavailable else (),
+    )
+    return records, outcome
+
+
+def still_silent(
+    done: LaunchOutcome, site: Site[Any], stop: Stopping, say: Callable[[Notice], None], *, blamed: bool
+) -> tuple[str, ...]:
+    """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
+    then = "" if blamed else ": the run is repeated"
+    if done.event is not Mishap.NODE_LOST:
+        say(Notice(f"{done.why}{then}."))
+        return ()
+    names, nodes = ", ".join(done.lost_nodes), site.machine.nodes if site.machine else None
+    if nodes and (batch := nodes.cluster.batch):
+        say(Notice(f"Node {names} failed{then and f'{then} on what {batch.words.title} gives'}."))
+        return ()
+    from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
+
+    return_s = min(nodes.cluster.return_s if nodes else 0.0, may_wait_s(stop, site.left_s()))
+    say(Notice(f"Node {names} does not answer: waiting {return_s:.0f} s for it."))
+    give_up_s = time.monotonic() + return_s
+    while site.machine and (silent := silent_nodes(site.machine)):
+        if time.monotonic() > give_up_s or may_wait_s(stop, site.left_s()) <= 0:
+            return silent
+        time.sleep(PAUSE_S)
+    say(Notice(f"It answers again{then}."))
+    return ()
 
 
 class Queue(Protocol[E_co]):

@@ -11,8 +11,8 @@ from results.record import Kind, TrialRecord, TrialState
 
 from ..words import with_options
 from .early_stopping import CERTAINTY, StopDecision
-from .evaluate import LaunchResult
 from .judge import Failure
+from .launch import LaunchResult
 from .plan import TrialPlan
 
 

@@ -9,7 +9,7 @@ from hpl.params import Scalar
 from ..engines.outcomes import Rung
 from ..machine.inventory import Inventory
 from ..stopping import Stopping
-from .evaluate import LaunchResult, LaunchWatch
+from .launch import LaunchResult, LaunchWatch
 from .observers.contract import LaunchObserver, WatchedLaunch
 from .plan import P
 

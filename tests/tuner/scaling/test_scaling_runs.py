@@ -20,7 +20,7 @@ from tuner.scaling.runs import Pace, PlannedRun, ScalingPlan, ScalingRuns, words
 from tuner.scaling.statistics import NodeOrder, Scaling
 from tuner.stopping import StopRequest
 from tuner.study.file_run import key_of
-from tuner.trial.launching import LaunchOutcome
+from tuner.trial.launch import LaunchOutcome
 
 PLAN = ScalingPlan((1, 2, 4), (Scaling.STRONG,), (NodeOrder.SORTED, NodeOrder.SHUFFLED), 2, 0, 1000, 50, 4)
 

@@ -25,7 +25,8 @@ from runners.process_tree import use_of_ranks
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Inventory
 from tuner.stopping import StopRequest
-from tuner.trial.evaluate import Evaluator, LaunchWatch
+from tuner.trial.evaluate import Evaluator
+from tuner.trial.launch import LaunchWatch
 
 FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
 WAITS = "Slurm job 7 waits: others come first (Priority)"

@@ -18,7 +18,7 @@ from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
-from tuner.trial.evaluate import LaunchResult, LaunchWatch
+from tuner.trial.launch import LaunchResult, LaunchWatch
 from tuner.trial.observers.early_stopping import EarlyStoppingObserver
 from tuner.trial.plan import plan
 from tuner.trial.workbench import Workbench

@@ -23,18 +23,10 @@ from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.trial.evaluate import Evaluator, LaunchResult
+from tuner.trial.evaluate import Evaluator
 from tuner.trial.judge import Failure, Verdict
-from tuner.trial.launching import (
-    NO_STUDY,
-    Launching,
-    LaunchLimits,
-    LaunchOutcome,
-    MemoryBook,
-    PlannedTrial,
-    planned,
-    reject,
-)
+from tuner.trial.launch import LaunchLimits, LaunchOutcome, LaunchResult
+from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned, reject
 from tuner.trial.plan import plan
 from tuner.trial.records import started
 from tuner.trial.workbench import Workbench

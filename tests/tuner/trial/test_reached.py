@@ -14,7 +14,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.witness import RankSight
 from tuner.reports.ranks_got import ranks_got, ranks_got_table
-from tuner.trial.reached import unlike_the_plan
+from tuner.trial.judge import unlike_the_plan
 
 PLANNED = {"OMP_NUM_THREADS": "2", "HPLTUNE_SENSORS": "sensors", "btl": "tcp"}
 

@@ -18,7 +18,8 @@ from ...simulation.simulator import Simulator
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, key_of
 from ...study.lifecycle import begin_runs, closing_study
-from ...trial.launching import Launching, LaunchLimits, PlannedTrial, planned
+from ...trial.launch import LaunchLimits
+from ...trial.launching import Launching, PlannedTrial, planned
 from ...trial.records import started
 from ...words import counted
 from ..session import open_session

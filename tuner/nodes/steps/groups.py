@@ -34,7 +34,7 @@ from ...machine.cluster_nodes import ask_cluster
 from ...machine.interfaces import rdma_ports, ucx_devices
 from ...machine.node_checks import lacking_files, memory_of, node_faults
 from ...stopping import StopRequest
-from ...trial.evaluate import run_folder
+from ...trial.launch import run_folder
 from ...user_dirs import UserDirs
 from ...words import counted
 from .hpl_runs import MEMORY_SHARE, NB, PILOT_BLOCKS, TARGET_S, HplSize, n_for_time, run_of

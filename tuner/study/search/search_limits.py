@@ -10,7 +10,7 @@ from results.record import Invalidity, Kind, TrialRecord
 from ...engines.outcomes import Rung
 from ...trial.early_stopping import EarlyStopping, updated
 from ...trial.ladder import takes_s
-from ...trial.launching import LaunchLimits
+from ...trial.launch import LaunchLimits
 from ...units import duration
 from ..ledger import Incumbent
 from ..names import is_compared

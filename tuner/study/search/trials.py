@@ -17,7 +17,8 @@ from ...clock import Clock, RealClock
 from ...engines.outcomes import FULL, Question, Rung
 from ...errors import TunerError
 from ...trial.ladder import part_at
-from ...trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.launch import LaunchLimits, LaunchOutcome
+from ...trial.launching import Launching, PlannedTrial, TrialBook, in_turn, planned
 from ...trial.plan import varying_label
 from ...trial.records import started
 from ...trial.site import Site
