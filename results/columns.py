@@ -197,7 +197,7 @@ def doubts(record: TrialRecord, *unsaid: str) -> list[str]:
     Args:
         unsaid: words that are told elsewhere.
     """
-    told = ((column.usual, str(getattr(record, name))) for name, column in TABLE.items() if column.usual)
+    told = ((column.usual, str(getattr(record, name))) for name, column in PUBLIC.items() if column.usual)
     return [value for usual, value in told if value not in {*usual, *unsaid}]
 
 
