@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,15 @@ class Run:
     def told(self, *arguments: str) -> Any:
         """What a command that must end well tells scripts."""
         return json.loads(self.well(*arguments, "--json").stdout)
+
+
+def tree(root: Path, files: Mapping[str, str]) -> Path:
+    """A folder with small files below it, as kernels have them."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
 
 
 def program(path: Path, text: str) -> Path:

@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from as_user import tree
 from hypothesis import given
 from hypothesis import strategies as st
 from needs import needs
@@ -12,40 +13,32 @@ from runners.paths import RunPaths, Tail
 MIB = 2**20
 
 
-def fake(root: Path, **files: str) -> Path:
-    for name, text in files.items():
-        path = root / name.replace("__", "/").replace("DOT", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
-
-
 def test_free_memory_is_what_the_kernel_can_give_without_swapping(tmp_path: Path) -> None:
-    root = fake(tmp_path, proc__meminfo="MemTotal: 4096 kB\nMemFree: 10 kB\nMemAvailable: 2048 kB\n")
+    root = tree(tmp_path, {"proc/meminfo": "MemTotal: 4096 kB\nMemFree: 10 kB\nMemAvailable: 2048 kB\n"})
     assert memory_available_bytes(root) == 2048 * 1024
 
 
 @pytest.mark.parametrize("limit", ["own", "parent"])
 def test_the_tightest_control_group_limits_the_memory(tmp_path: Path, limit: str) -> None:
-    group = "sys__fs__cgroup__job__" if limit == "parent" else "sys__fs__cgroup__job__step__"
+    group = "sys/fs/cgroup/job" if limit == "parent" else "sys/fs/cgroup/job/step"
     files = {
-        "proc__meminfo": "MemAvailable: 999999 kB\n",
-        "proc__self__cgroup": "0::/job/step\n",
-        f"{group}memoryDOTmax": str(100 * MIB),
-        f"{group}memoryDOTcurrent": str(30 * MIB),
-        "sys__fs__cgroup__memoryDOTmax": "max",
+        "proc/meminfo": "MemAvailable: 999999 kB\n",
+        "proc/self/cgroup": "0::/job/step\n",
+        f"{group}/memory.max": str(100 * MIB),
+        f"{group}/memory.current": str(30 * MIB),
+        "sys/fs/cgroup/memory.max": "max",
     }
-    assert memory_available_bytes(fake(tmp_path, **files)) == 70 * MIB
+    assert memory_available_bytes(tree(tmp_path, files)) == 70 * MIB
 
 
 def test_control_groups_of_version_1_limit_too(tmp_path: Path) -> None:
     files = {
-        "proc__meminfo": "MemAvailable: 999999 kB\n",
-        "proc__self__cgroup": "5:cpu,memory:/box\n1:name=systemd:/\n",
-        "sys__fs__cgroup__memory__box__memoryDOTlimit_in_bytes": str(64 * MIB),
-        "sys__fs__cgroup__memory__box__memoryDOTusage_in_bytes": str(4 * MIB),
+        "proc/meminfo": "MemAvailable: 999999 kB\n",
+        "proc/self/cgroup": "5:cpu,memory:/box\n1:name=systemd:/\n",
+        "sys/fs/cgroup/memory/box/memory.limit_in_bytes": str(64 * MIB),
+        "sys/fs/cgroup/memory/box/memory.usage_in_bytes": str(4 * MIB),
     }
-    assert memory_available_bytes(fake(tmp_path, **files)) == 60 * MIB
+    assert memory_available_bytes(tree(tmp_path, files)) == 60 * MIB
 
 
 def test_the_facts_of_this_host_make_sense_and_can_be_stored() -> None:

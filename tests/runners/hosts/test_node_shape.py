@@ -3,9 +3,9 @@
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
+from as_user import tree
 from vendor_programs import fake_gpus
 
 from runners.hosts.node_facts import SHAPE, HostShape, NodeGpu, told_shape
@@ -26,35 +26,21 @@ def told(root: Path, path: str) -> HostShape:
     return told_shape(said)
 
 
-def written(root: Path, files: Mapping[str, str]) -> None:
-    for name, text in files.items():
-        (root / "sys" / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / "sys" / name).write_text(f"{text}\n")
-
-
 def test_sockets_caches_and_gpus_are_told(tmp_path: Path) -> None:
     cpu = "devices/system/cpu/cpu"
-    for number in range(4):
-        written(
-            tmp_path,
-            {
-                f"{cpu}{number}/topology/physical_package_id": str(number // 2),
-                f"{cpu}{number}/cache/index3/shared_cpu_list": "0-3",
-            },
-        )
-    written(tmp_path, {"devices/system/node/node0/cpulist": "0-3"})
-    written(
-        tmp_path,
-        {
-            "bus/pci/devices/0000:11:00.0/numa_node": "0",
-            "bus/pci/devices/0000:11:00.0/local_cpulist": "0-3",
-            "class/drm/card0/device/vendor": "0x1002",
-            "class/drm/card0/device/device": "0x74a1",
-            "class/drm/card0/device/mem_info_vram_total": "206141652992",
-            "class/drm/card0/device/numa_node": "-1",
-            "class/drm/card1/device/vendor": "0x1a03",
-        },
-    )
+    files = {
+        **{f"{cpu}{number}/topology/physical_package_id": str(number // 2) for number in range(4)},
+        **{f"{cpu}{number}/cache/index3/shared_cpu_list": "0-3" for number in range(4)},
+        "devices/system/node/node0/cpulist": "0-3",
+        "bus/pci/devices/0000:11:00.0/numa_node": "0",
+        "bus/pci/devices/0000:11:00.0/local_cpulist": "0-3",
+        "class/drm/card0/device/vendor": "0x1002",
+        "class/drm/card0/device/device": "0x74a1",
+        "class/drm/card0/device/mem_info_vram_total": "206141652992",
+        "class/drm/card0/device/numa_node": "-1",
+        "class/drm/card1/device/vendor": "0x1a03",
+    }
+    tree(tmp_path / "sys", {name: f"{text}\n" for name, text in files.items()})
     path = f"{fake_gpus(tmp_path / 'bin').parent}:/usr/bin:/bin"
     h100 = NodeGpu("NVIDIA", "NVIDIA H100 80GB HBM3", 81559 * 2**20, 0, "0-3")
     others = (NodeGpu(h100.vendor, h100.model, h100.memory_bytes), NodeGpu("AMD", "GPU 0x74a1", 206141652992))

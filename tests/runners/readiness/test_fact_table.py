@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from as_user import tree
 
 from runners.readiness.asking import below_root
 from runners.readiness.fact_table import FACTS
@@ -17,9 +18,7 @@ CLOCKS_KHZ = (2400000, 2400000, 800000)
 
 def told(name: str, root: Path, files: Mapping[str, str]) -> str:
     """What the shell of a fact prints where these files are in place of the machine's own."""
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+    tree(root, files)
     shell = below_root(FACTS[name].shell)
     variables = {"root": str(root), "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/me", "work": "/scratch"}
     done = subprocess.run(("sh", "-c", shell), env=variables, capture_output=True, text=True, check=False)

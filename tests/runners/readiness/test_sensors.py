@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from as_user import tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,11 +14,7 @@ CPUINFO = "processor\t: 0\ncpu MHz\t\t: 2400.500\nprocessor\t: 1\ncpu MHz\t\t: 2
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
-    for name, text in {"proc/loadavg": "2.50 1.00 0.50 3/400 999\n", "proc/cpuinfo": CPUINFO, **files}.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
+    return tree(root, {"proc/loadavg": "2.50 1.00 0.50 3/400 999\n", "proc/cpuinfo": CPUINFO, **files})
 
 
 def sample(root: Path) -> SensorReading:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from as_user import program
+from as_user import program, tree
 
 from results.node_check import Severity
 from results.report.text_forms import to_markdown
@@ -76,10 +76,7 @@ def planted(root: Path) -> Trees:
                 for name, text in (("size", "16384\n"), ("dimm_location", f"channel {slot} slot 0 \n"))
             },
         }
-        for name, text in files.items():
-            path = root / node / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+        tree(root / node, files)
     return Trees(root)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from as_user import tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,9 +37,7 @@ def seen(
 ) -> Preflight:
     """What is found where these files are in place of the machine's own."""
     (root / "proc").mkdir(exist_ok=True, parents=True)
-    for path, text in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text)
+    tree(root, files)
     monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(root))
     return look(plan or RunPlan(2), root)
 
