@@ -26,7 +26,7 @@ def cluster(lab: HostsLab, home: Path, hosts: str) -> str:
 
 
 def hosts_of(head: OnHead, study: str) -> list[str]:
-    return [record["hosts"] for record in head.told("show", study)]
+    return [",".join(record["hosts"]) for record in head.told("show", study)]
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

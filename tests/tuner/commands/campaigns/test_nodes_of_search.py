@@ -77,7 +77,8 @@ def test_parts_that_are_alike_drop_each_its_own_slow_node(head: OnHead, lab: Hos
     trials = [trial for trial in head.told("show", "halves") if trial["kind"] == "search"]
     assert {trial["state"] for trial in trials} == {"complete"}
     used = {
-        dropped: {trial["hosts"] for trial in trials if f"nodes_dropped={dropped}" in trial["key"]} for dropped in "01"
+        dropped: {",".join(trial["hosts"]) for trial in trials if f"nodes_dropped={dropped}" in trial["key"]}
+        for dropped in "01"
     }
     assert used["0"] | used["1"] <= {"h1,h2", "h3,h4", "h2", "h4"}
     assert used["1"] <= {"h2", "h4"}
