@@ -240,7 +240,11 @@ class Launching:
                 repeated, and for what.
         """
         repeated = Counter[Mishap]()
-        while done.event and repeated[done.event] < done.event.repeats and self._may_wait_s() > 0:
+        while (
+            done.event
+            and repeated[done.event] < done.event.repeats
+            and may_wait_s(self.stop, self.evaluator.left_s()) > 0
+        ):
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1
@@ -306,8 +310,8 @@ class Launching:
             records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
         else:
             event = result.event
-            left_s = self.evaluator.left_s()  # a run that others made late has taken its limit already
-            late = event is Mishap.BUSY and left_s is not None and left_s < limits.limit_s
+            # what others made late has taken its limit already
+            late = event is Mishap.BUSY and (left_s := self.evaluator.left_s()) is not None and left_s < limits.limit_s
             if event and not event.lasting and (late or repeated[event] >= event.repeats):
                 result = replace(result, event=None)
             records, outcome = self._ended(list(together.values()), plan, result)
@@ -379,18 +383,17 @@ class Launching:
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
 
-        return_s = min(site.nodes.cluster.return_s if site.nodes else 0.0, self._may_wait_s())
+        return_s = min(
+            site.nodes.cluster.return_s if site.nodes else 0.0, may_wait_s(self.stop, self.evaluator.left_s())
+        )
         self._say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
         give_up_s = time.monotonic() + return_s
         while silent := silent_nodes(site):
-            if time.monotonic() > give_up_s or self._may_wait_s() <= 0:
+            if time.monotonic() > give_up_s or may_wait_s(self.stop, self.evaluator.left_s()) <= 0:
                 return silent
             time.sleep(PAUSE_S)
         self._say("It answers again: the run is repeated.")
         return ()
-
-    def _may_wait_s(self) -> float:
-        return may_wait_s(self.stop, self.evaluator.left_s())
 
     def _say(self, sentence: str) -> None:
         self.listener(Notice(sentence))
