@@ -223,7 +223,8 @@ class SearchSpace:
             full = self.complete(params)
         except SpaceError as error:
             return str(error)
-        return next((sentence for rule in self.restrictions if (sentence := self._why_broken(rule, full))), None)
+        seen = self.machine.running(full)
+        return next((sentence for rule in self.restrictions if (sentence := rule.why_broken(full, seen))), None)
 
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
@@ -300,15 +301,10 @@ class SearchSpace:
                 full = self._completion.with_n(full)
         except SpaceError as error:
             return str(error)
-        sentence = self._why_broken(rule, full)
+        sentence = rule.why_broken(full, self.machine.running(full))
         if sentence:
             self._dropping.add(rule.name)
         return sentence
-
-    def _why_broken(self, rule: Restriction, full: Point) -> str | None:
-        """Return why a complete point breaks a rule; nothing breaks one that reads an N which nobody has chosen yet."""
-        unknown = "N" in rule.needs and "N" not in full
-        return None if unknown else rule.check(full, self.machine.running(full))
 
     def _representative_words(self, full: Point) -> dict[str, Scalar]:
         """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
