@@ -38,6 +38,10 @@ class Restriction:
     own: bool = False
     told: bool = True
 
+    def why_broken(self, point: Point, machine: Machine) -> str | None:
+        """Return why a complete point breaks it; nothing does while it reads an N that nobody has chosen."""
+        return None if "N" in self.needs and "N" not in point else self.check(point, machine)
+
 
 def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
     """Require P x Q = ranks: surplus ranks would only wait, and missing ones stop HPL."""

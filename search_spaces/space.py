@@ -223,7 +223,8 @@ class SearchSpace:
             full = self.complete(params)
         except SpaceError as error:
             return str(error)
-        return next(filter(None, (_why_broken(rule, full, self.machine) for rule in self.restrictions)), None)
+        seen = self.machine.running(full)
+        return next((sentence for rule in self.restrictions if (sentence := rule.why_broken(full, seen))), None)
 
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
@@ -300,7 +301,7 @@ class SearchSpace:
                 full = self._completion.with_n(full)
         except SpaceError as error:
             return str(error)
-        sentence = _why_broken(rule, full, self.machine)
+        sentence = rule.why_broken(full, self.machine.running(full))
         if sentence:
             self._dropping.add(rule.name)
         return sentence
@@ -389,9 +390,3 @@ class Completion:
         except SizingError as error:
             raise SpaceError(str(error)) from error
         return {**full, "N": N}
-
-
-def _why_broken(rule: Restriction, full: Point, machine: Machine) -> str | None:
-    """Why a complete point breaks a rule; nothing breaks one that reads an N which nobody has chosen yet."""
-    unknown = "N" in rule.needs and "N" not in full
-    return None if unknown else rule.check(full, machine.running(full))

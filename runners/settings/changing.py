@@ -173,8 +173,7 @@ class NodeChanger:
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException as error:
-            silent = error.lost_nodes if isinstance(error, RunnerError) else ()
-            stop = {host: [timer.stop()] for host, timer in timers.items() if host not in silent}
+            stop = {host: [one.stop()] for host, one in timers.items() if host not in getattr(error, "lost_nodes", ())}
             outcome_of_each(tuple(stop), lambda host: converse(self.reach, host, stop[host], timeout_s=CONFIRM_S))
             raise
         return {key: value for values in verified.values() for key, value in values.items()}

@@ -96,8 +96,7 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
             HeldError: somebody else has a node's settings.
             RunnerError: a node does not answer.
         """
-        targets = self._targets(wanted)
-        hosts = tuple(nodes or self._nodes)
+        targets, hosts = self._targets(wanted), tuple(nodes or self._nodes)
         with self._lock:
             if CHOICE in wanted:
                 self._require(hosts, interfaces_of(wanted[CHOICE]))
@@ -109,8 +108,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 changes = self._changes(hosts, targets)
                 if changes:
                     found = {host: replace(self._found[host], boot=self._machines[host][1]) for host in hosts}
-                    changer = NodeChanger(self._reach, found, self._now, self._patience, self._say, may_wait_s)
-                    self._now |= changer.make(changes)
+                    self._now |= NodeChanger(self._reach, found, self._now, self._patience, self._say, may_wait_s).make(
+                        changes
+                    )
             except RunnerError as error:
                 if left := self._put_back(self._originals_of(hosts), error.lost_nodes):
                     error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)

@@ -374,8 +374,8 @@ class Evaluator:
                 self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
                 self.runner.cancel([job_id])
                 if not stop.requested:
-                    sentence = f"{status.message}; it was given up after {duration(waited_s)} in the queue"
-                    return replace(status, state=JobState.FAILED, event=Mishap.NO_NODES, message=sentence)
+                    message = f"{status.message}; it was given up after {duration(waited_s)} in the queue"
+                    return replace(status, state=JobState.FAILED, event=Mishap.NO_NODES, message=message)
             elif waits and status.message and waited_s >= silent_s:
                 self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))
                 silent_s = waited_s + max(WORDS_PAUSE_S, WORDS_SHARE * waited_s)

@@ -89,8 +89,7 @@ def pilot(
     session, site = trials.session, trials.site.machine
     runs = list(earlier)
     samples = samples_of(runs, site.node_count)
-    largest_n = full_memory_n(site)
-    largest_n = min(largest_n, largest_asked or largest_n)
+    largest_n = min(filter(None, (largest_asked, full_memory_n(site))))
     while len(samples) < 2 and not session.stopped:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
@@ -170,8 +169,8 @@ def _sample(record: TrialRecord, nodes: int | None) -> Sample | None:
 
 def on_nodes(sample: Sample, record: TrialRecord, nodes: int | None) -> Sample:
     """What a run takes on so many nodes, where its record tells that it ran on more of them; else what it took."""
-    hosts = len(record.observed.hosts) if record.observed else 0
-    more_s = sample.time_s * max(0.0, hosts / nodes - 1.0) if nodes else 0.0
+    ran_on = len(record.observed.hosts) if record.observed and nodes else 0
+    more_s = sample.time_s * max(0.0, ran_on / (nodes or 1) - 1.0)
     return replace(sample, time_s=sample.time_s + more_s, cost_s=sample.cost_s + more_s)
 
 

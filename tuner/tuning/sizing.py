@@ -58,9 +58,11 @@ def load_space(options: TuneOptions, site: Inventory, text: str, N: int | None =
 
 def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
     """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
-    fixed = space.first
     names, layouts, mpis = (
-        [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
+        [
+            str(one)
+            for one in (space.parameters[name].values if name in space.parameters else [space.first.get(name, "")])
+        ]
         for name in ("blas", "layout", "mpi")
     )
     return names, sorted({parse_layout(layout)[1] for layout in layouts} | {1}), mpis
@@ -168,8 +170,8 @@ def _sized_by_first_run(trials: StudyTrials[Evaluator], options: TuneOptions) ->
         return StudySize(session, RunTimeEstimate())
     run_s = run.cost_s
     if not terms.lacks("N"):
-        took = Sample(int(run.params["N"]), run.time_s, run.cost_s)
-        run_s = launch_s([on_nodes(took, run, trials.site.machine.node_count)], session.space.largest_n)
+        nodes, took = trials.site.machine.node_count, Sample(int(run.params["N"]), run.time_s, run.cost_s)
+        run_s = launch_s([on_nodes(took, run, nodes)], session.space.largest_n)
     if not any(record.kind in SEARCHED for record in session.records()):
         _check_budget(session, run_s, options, None)
     _check_allocation(session, run_s, trials.site.machine)

@@ -218,6 +218,6 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
 
 def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
     taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
-    left_s = iter([9.0, 6.0, 3.0, 0.0])
+    left_s = iter([9.0, 0.0])
     done, records, said = repeated(slurm, taken, taken, left_s=lambda: next(left_s))
     assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)

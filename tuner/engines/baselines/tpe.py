@@ -219,7 +219,7 @@ class Encoding:
             full = self._space.complete(point)
         except SpaceError:
             return True
-        return any(rule.check(full, self._space.machine.running(full)) for rule in rules)
+        return any(rule.why_broken(full, self._space.machine.running(full)) for rule in rules)
 
 
 def _rules(space: SearchSpace, names: Sequence[str]) -> dict[str, list[Restriction]]:
