@@ -1,9 +1,14 @@
 """The table of what the machine did during a run."""
 
+import re
+from pathlib import Path
+
+from observer_contract import NAMED_WITH_UNIT
 from record_builders import finished
 
 from tuner.reports.lists import trial_json
 from tuner.reports.machine_did import machine_did_table
+from tuner.trial.observers.sensors.registry import FILE_SENSORS
 
 
 def told(**measured: float) -> dict[str, str]:
@@ -22,8 +27,20 @@ def test_figures_that_belong_together_are_one_line_with_units() -> None:
     }
     assert told(clock_mhz=2449.7, lowest_clock_mhz=1200.0, temperature_c=84.5, throttle_events=3) == {
         "clock": "2450 MHz, at least 1200 MHz",
-        "heat": "at most 84 °C, slowed down 3 times for its heat",
+        "temperature": "at most 84 °C",
+        "throttling for heat": "3 times",
     }
+
+
+def test_all_that_is_measured_is_told_in_words_has_a_unit_and_stands_on_its_page() -> None:
+    page = (Path(__file__).parents[3] / "docs/conditions.md").read_text("utf-8").partition("## ")[0]
+    named = set(
+        re.findall("`([a-z_]+)`", "".join(line.split("|")[1] for line in page.splitlines() if line[:3] == "| `"))
+    )
+    assert not told(**dict.fromkeys(named, 1.0)).keys() & named
+    sensed = {name for sensor in FILE_SENSORS for name in sensor.words}
+    assert sensed <= named, "say in docs/conditions.md what these are and where they come from"
+    assert all(map(NAMED_WITH_UNIT.fullmatch, sensed)), "NAMED_WITH_UNIT has the units"
 
 
 def test_programs_of_others_are_named_those_that_took_most_first() -> None:
