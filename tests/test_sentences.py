@@ -3,13 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("tuner", "search_spaces", "results", "runners", "hpl")
+from plug_ins import modules
 
 FACES = ("tuner/cli/", "tuner/words.py")
 """They may name options; the words make one of a field."""
@@ -36,13 +32,6 @@ ONLY_A_TEXT = {
     "tuner/replay/csv_table.py": "Python's csv says only in words what is wrong",
 }
 """Errors of others that carry nothing but a text: it is read once, where it becomes an error of ours."""
-
-
-@cache
-def modules() -> dict[str, ast.Module]:
-    """All modules of the packages, by their paths."""
-    files = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
-    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def docstrings(module: ast.Module) -> set[ast.AST]:

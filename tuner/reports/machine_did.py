@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from results.disturbance import PROGRAM
 from results.record import TrialRecord
@@ -9,6 +10,9 @@ from results.report.model import Table, facts_table
 
 from ..units import duration, gibibytes
 from ..words import counted, listed
+
+if TYPE_CHECKING:
+    from ..trial.observers.sensors.contract import FileSensor
 
 STILL_S = 0.1
 """Seconds from which it is told that a rank stood still: all do for moments."""
@@ -18,9 +22,15 @@ ENERGY, POWER = "_energy_j", "_power_w"
 def machine_did_table(record: TrialRecord) -> Table | None:
     """Build the table of what was measured during a run; None where nothing was."""
     measured = record.measurements
-    rows = [(name, text) for name, tell in _LINES if (text := tell(measured))]
+    if not measured:
+        return None
+    rows = [(row, text) for row, _, tell in _LINES if (text := tell(measured))]
+    told = set[str]().union(*(names for _, names, _ in _LINES), *(sensor.words for sensor in _sensors()))
+    for sensor in _sensors():
+        words = [tell(measured[name]) for name, tell in sensor.words.items() if name in measured]
+        rows += [(sensor.kind, ", ".join(words))] if words else []
     rows += [(f"energy ({source})", text) for source, text in _energies(measured)]
-    rest = sorted(name for name in set(measured) - _TOLD if not name.endswith((ENERGY, POWER)))
+    rest = sorted(name for name in set(measured) - told if not name.endswith((ENERGY, POWER)))
     rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM)]
     return facts_table("What the machine did", rows) if rows else None
 
@@ -35,7 +45,8 @@ def _got(measured: Mapping[str, float]) -> str:
         else ""
     )
     solve = f" in a solve of {duration(measured['solve_s'])}" if "solve_s" in measured else ""
-    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together{still}"
+    most = f"; one of them waited {measured['most_waited']:.0%} of its time" if "most_waited" in measured else ""
+    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together{still}{most}"
 
 
 def _switches(measured: Mapping[str, float]) -> str:
@@ -83,20 +94,6 @@ def _network(measured: Mapping[str, float]) -> str:
     return ", ".join(counted(round(measured[name]), word) for name, word in words.items() if name in measured)
 
 
-def _clock(measured: Mapping[str, float]) -> str:
-    if "clock_mhz" not in measured:
-        return ""
-    lowest = measured.get("lowest_clock_mhz")
-    return f"{measured['clock_mhz']:.0f} MHz{'' if lowest is None else f', at least {lowest:.0f} MHz'}"
-
-
-def _heat(measured: Mapping[str, float]) -> str:
-    parts = [f"at most {measured['temperature_c']:.0f} °C"] if "temperature_c" in measured else []
-    if "throttle_events" in measured:
-        parts.append(f"slowed down {counted(round(measured['throttle_events']), 'time')} for its heat")
-    return ", ".join(parts)
-
-
 def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
     for name in sorted(measured):
         source = name.removesuffix(ENERGY)
@@ -105,35 +102,20 @@ def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
             yield source, f"{measured[name]:,.0f} J{'' if power_w is None else f', on average {power_w:,.1f} W'}"
 
 
-_LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
-    ("ranks got", _got),
-    ("switched", _switches),
-    ("others took", _others),
-    ("hypervisor took", lambda got: f"{duration(got['steal_s'])} of CPU time" if "steal_s" in got else ""),
-    ("control group", _throttling),
-    ("memory", _memory),
-    ("network", _network),
-    ("clock", _clock),
-    ("heat", _heat),
-)
-_TOLD = {
-    *(
-        "solve_s",
-        "cpu_s",
-        "waited_s",
-        "still_s",
-        "least_still_s",
-        "involuntary_switches",
-        "foreign_cpu_s",
-        "foreign_for_s",
-        "steal_s",
+_LINES: tuple[tuple[str, frozenset[str], Callable[[Mapping[str, float]], str]], ...] = (
+    ("ranks got", frozenset({"cpu_s", "waited_s", "most_waited", "still_s", "least_still_s", "solve_s"}), _got),
+    ("switched", frozenset({"involuntary_switches"}), _switches),
+    ("others took", frozenset({"foreign_cpu_s", "foreign_for_s", "cores", "physical_cores"}), _others),
+    (
+        "hypervisor took",
+        frozenset({"steal_s"}),
+        lambda got: f"{duration(got['steal_s'])} of CPU time" if "steal_s" in got else "",
     ),
-    *("cores", "physical_cores", "still_s", "least_still_s"),
-    *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
-    *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
-}
-
-_SENSED = {"clock_mhz": "clock", "temperature_c": "temperature", "throttle_events": "throttling for heat"}
+    ("control group", frozenset({"throttled_s", "throttled_periods"}), _throttling),
+    ("memory", frozenset({"major_faults", "swap_pages", "numa_misses", "huge_page_bytes"}), _memory),
+    ("network", frozenset({"nic_errors", "tcp_retransmits"}), _network),
+)
+"""Rows of the table: each with the measurements that it tells. Those of sensors tell themselves."""
 _KINDS = {
     "what ranks got": ("cpu_s",),
     "what others took": ("foreign_cpu_s",),
@@ -142,33 +124,44 @@ _KINDS = {
     "how long ranks stood still": ("still_s",),
     "swapping and page faults": ("major_faults", "swap_pages"),
     "network errors": ("nic_errors", "tcp_retransmits"),
-    **{kind: (figure,) for figure, kind in _SENSED.items()},
 }
-"""What can be measured during a run, and the measurements of which one must be there."""
+"""What can be measured during a run beside what sensors tell, and the measurements of which one must be there."""
+
+
+def _sensors() -> "Sequence[FileSensor]":
+    from ..trial.observers.sensors.registry import FILE_SENSORS  # noqa: PLC0415 - a run without measurements needs none
+
+    return FILE_SENSORS
 
 
 def measured_sentence(records: Sequence[TrialRecord]) -> str:
     """Say what was measured of the machine during the runs of a study, and what was not."""
     known = {name for record in records for name in record.measurements}
     sources = sorted(name.removesuffix(POWER) for name in known if name.endswith(POWER))
+    if not known:
+        return "Nothing was measured of what the machine did during the runs."
     measured = [what for what, names in _KINDS.items() if known & set(names)]
     missing = [what for what in _KINDS if what not in measured]
+    for sensor in _sensors():
+        there = not known.isdisjoint(sensor.words)
+        (measured if there else missing).append(sensor.kind if there else f"the {sensor.kind}")
     measured += [f"power (by {', '.join(sources)})"] if sources else []
-    if not measured:
-        return "Nothing was measured of what the machine did during the runs."
     return f"Measured during the runs: {', '.join(measured)}. {untold(missing, power=bool(sources))}".rstrip()
 
 
 def untold(kinds: Sequence[str], *, power: bool = True) -> str:
     """Say what a machine does not tell of what disturbs runs, and of their power; "" where it tells all."""
-    what = listed([f"the {kind}" if kind in _SENSED.values() else kind for kind in kinds] + ["the power"] * (not power))
+    what = listed([*kinds, *["the power"] * (not power)])
     known = " Where one of these slows a run, nothing shows it." if kinds else ""
     return f"This machine does not tell {what}.{known}" if what else ""
 
 
 def untold_here() -> str:
     """Say what this machine does not tell by the files that sensors read."""
-    from ..trial.observers.sensors.registry import FILE_SENSORS  # noqa: PLC0415 - pages of stored studies need no sensor
-
-    figures = {sensor.figure for sensor in FILE_SENSORS for pattern in sensor.globs if any(Path("/").glob(pattern[1:]))}
-    return untold([kind for figure, kind in _SENSED.items() if figure not in figures])
+    return untold(
+        [
+            f"the {sensor.kind}"
+            for sensor in _sensors()
+            if not any(any(Path("/").glob(pattern[1:])) for pattern in sensor.globs)
+        ]
+    )

@@ -3,25 +3,21 @@
 import json
 import signal
 import subprocess
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from rich.console import Console
+from report_reading import printed
 from waiting import PATIENCE_S
 
 from results.report.model import Table
-from results.report.terminal import print_report
 from tuner.commands.reproduce import ReproduceRequest, ReproduceResult, reproduce
 from tuner.events import Event, PartFound, TrialEnded
 from tuner.stopping import StopRequest
 
 
 def shown(result: ReproduceResult, width: int = 160) -> str:
-    text = StringIO()
-    print_report(Console(file=text, width=width), result.report())
-    return text.getvalue()
+    return printed(result.report(), width)
 
 
 def request(home: Path, *, trials: int) -> ReproduceRequest:

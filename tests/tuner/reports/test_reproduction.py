@@ -1,13 +1,11 @@
 """A published tuning as `reproduce` reports it."""
 
 from dataclasses import replace
-from io import StringIO
 
 import pytest
 from golden import hold_scene, told
-from rich.console import Console
+from report_reading import printed
 
-from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from runners.virtual.load import load_cluster
 from tuner.commands.reproduce import ReproduceResult
@@ -31,9 +29,7 @@ def reproduced(*failed: int, found: BestFound | None = None) -> ReproduceResult:
 
 
 def shown(result: ReproduceResult, width: int = 160) -> str:
-    text = StringIO()
-    print_report(Console(file=text, width=width), result.report())
-    return text.getvalue()
+    return printed(result.report(), width)
 
 
 @pytest.mark.parametrize("width", [45, 80, 100, 200])

@@ -87,7 +87,7 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     figures |= _sums([node.figures for node in told.nodes], OF_NODES) if everywhere else {}
     for sensor in FILE_SENSORS:
         own = [one for one in told.series if any(fnmatchcase(one.name, glob) for glob in sensor.globs)]
-        figures |= sensor.measure(own, solve_s) if own else {}
+        figures |= sensor.measure(own) if own else {}
     return figures
 
 

@@ -6,7 +6,6 @@ from statistics import fmean
 
 from hpl.witness import NodeSeries
 
-from ..contract import Measurements
 from .contract import FileSensor, SensorLine
 
 KHZ_IN_MHZ = 1e3
@@ -18,11 +17,11 @@ class CpuClock(FileSensor):
     """The clock of all CPUs of a node, idle ones too: its mean during the solve, and the lowest at a moment."""
 
     globs = ("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq",)
-    figure = "clock_mhz"
+    kind = "clock"
+    words = {"clock_mhz": "{:.0f} MHz".format, "lowest_clock_mhz": "at least {:.0f} MHz".format}  # noqa: RUF012
 
-    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
+    def measure(self, series: Sequence[NodeSeries]) -> Mapping[str, float]:
         """Return the mean of all nodes, and the lowest mean of the CPUs of a node at one time."""
-        del solve_s
         of_nodes = _means_mhz(series).values()
         return {"clock_mhz": fmean(of_nodes), "lowest_clock_mhz": min(of_nodes)} if of_nodes else {}
 

@@ -5,13 +5,11 @@ nothing: where it cannot measure, it measures nothing, and it never estimates. W
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from hpl.witness import NodeSeries
-
-from ..contract import Measurements
 
 
 @dataclass(frozen=True)
@@ -36,19 +34,21 @@ class FileSensor(ABC):
 
     Attributes:
         globs: patterns of their paths, as `glob(3)` reads them; without a comma, blank or quote.
-        figure: that it measures, the first one.
+        kind: of what it measures, as a noun that can follow "the".
+        words: of each figure that it measures, by its name with a unit; first the one that is always there.
     """
 
     globs: ClassVar[Sequence[str]]
-    figure: ClassVar[str]
+    kind: ClassVar[str]
+    words: ClassVar[Mapping[str, Callable[[float], str]]]
 
     @abstractmethod
-    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
-        """Return what the files of all nodes tell of one solve of so many seconds.
+    def measure(self, series: Sequence[NodeSeries]) -> Mapping[str, float]:
+        """Return what the files of all nodes tell of one solve.
 
         Args:
             series: one of each file that a glob of this sensor found on a node, and that could be read. Its times are
-                seconds since the solve began there: the first about 0, the last about `solve_s`, others about a second
+                seconds since the solve began there: the first about 0, the last about its end, others about a second
                 apart; on a busy node some are missing. It may be empty.
         """
 

@@ -1,10 +1,10 @@
 """The heat of processors: their temperature, and how often the hardware slowed them down for it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hpl.witness import NodeSeries
 
-from ..contract import Measurements
+from ....words import counted
 from .contract import FileSensor, SensorLine
 
 MILLI = 1e-3
@@ -15,16 +15,18 @@ COLDEST_C, HOTTEST_C = -50.0, 150.0
 class Temperature(FileSensor):
     """The highest temperature of a processor; of another part of the board where no processor tells its own."""
 
-    processors = tuple(
-        f"/sys/bus/{bus}/drivers/{driver}/*/hwmon/hwmon*/temp*_input"
-        for bus, driver in (("platform", "coretemp"), ("pci", "k10temp"), ("pci", "zenpower"))
+    globs = (
+        *(
+            f"/sys/bus/{bus}/drivers/{driver}/*/hwmon/hwmon*/temp*_input"
+            for bus, driver in (("platform", "coretemp"), ("pci", "k10temp"), ("pci", "zenpower"))
+        ),
+        "/sys/class/thermal/thermal_zone*/temp",
     )
-    globs = (*processors, "/sys/class/thermal/thermal_zone*/temp")
-    figure = "temperature_c"
+    kind = "temperature"
+    words = {"temperature_c": "at most {:.0f} °C".format}  # noqa: RUF012
 
-    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
+    def measure(self, series: Sequence[NodeSeries]) -> Mapping[str, float]:
         """Return the highest temperature of any node, in degrees Celsius."""
-        del solve_s
         highest_c = max((degrees_c for _, degrees_c in _real_c(series)), default=None)
         return {} if highest_c is None else {"temperature_c": highest_c}
 
@@ -56,11 +58,11 @@ class ThrottleEvents(FileSensor):
     globs = tuple(
         f"/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/{part}_throttle_count" for part in ("core", "package")
     )
-    figure = "throttle_events"
+    kind = "throttling for heat"
+    words = {"throttle_events": lambda times: counted(round(times), "time")}  # noqa: RUF012
 
-    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
+    def measure(self, series: Sequence[NodeSeries]) -> Mapping[str, float]:
         """Return the events of all cores; of packages, which all their CPUs tell, those of the one with most."""
-        del solve_s
         cores, packages = 0.0, dict.fromkeys([of_file.host for of_file in series], 0.0)
         for of_file in series:
             risen = max(0.0, of_file.values[-1] - of_file.values[0])
