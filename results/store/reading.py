@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from ..columns import COLUMNS
 from ..errors import ResultsError, StudyBusyError, UnknownTrialError, no_such_study
-from ..record import LESSON, Kind, Study, TrialRecord, TrialState
+from ..record import Kind, Study, TrialRecord, TrialState
 from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
 from .database import Database
 from .lease import Lease
@@ -60,7 +60,7 @@ class Reader:
         studies = self.studies()
         if not studies:
             raise ResultsError(f"{self.place} holds no study yet: `hpltune tune` makes one")
-        return next((study for study in reversed(studies) if LESSON not in study.host), studies[-1])
+        return next((study for study in reversed(studies) if not study.notes.lesson), studies[-1])
 
     def studies(self) -> Sequence[Study]:
         """List all studies, oldest first."""

@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -22,8 +22,20 @@ from hpl.params import Scalar, parse_grid
 from ..columns import COLUMNS, HPL_WORDS, TABLE, Cell, record_of, told_words, values_of
 from ..disturbance import Conditions, Disturbance, judge_run
 from ..errors import DamagedError
-from ..plain import time_text, unicode_text
-from ..record import IMPORTED, MEASURED, Kind, Study, TrialRecord, is_untouched, rates_of
+from ..plain import time_text, typed, unicode_text
+from ..record import (
+    IMPORTED,
+    MEASURED,
+    MOST_NOTED,
+    MOST_TAGS,
+    TAG_WORD,
+    Kind,
+    Study,
+    StudyNotes,
+    TrialRecord,
+    is_untouched,
+    rates_of,
+)
 from .schema import IN_TRIALS, SIZES, TRIALS
 
 _HPL_COLUMNS = (*(name for name in HPL_WORDS if name != "grid"), "P", "Q")
@@ -50,7 +62,7 @@ def study_row(study: Study) -> dict[str, Any]:
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
-    return {**row, "created_at": time_text(study.created_at)}
+    return {**row, "created_at": time_text(study.created_at), "notes": notes_text(study.notes)}
 
 
 def study_of(row: RowMapping) -> Study:
@@ -58,7 +70,22 @@ def study_of(row: RowMapping) -> Study:
     values = {field.name: row[field.name] for field in fields(Study)}
     with _readable(f"study {row['name']}"):
         values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
+        values["notes"] = _notes_of(object_of(row["notes"], "notes"))
         return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
+
+
+def _notes_of(stored: Mapping[str, object]) -> StudyNotes:
+    """Read notes; what is damaged of them, and what no command can have noted, is left out."""
+    notes: StudyNotes = typed(StudyNotes, stored)
+    tags = sorted({word for word in notes.tags if TAG_WORD.fullmatch(word)})
+    return replace(notes, note=notes.note[:MOST_NOTED], tags=tuple(tags[:MOST_TAGS]))
+
+
+def notes_text(notes: StudyNotes, stored: str = "{}") -> str:
+    """Write as JSON what is noted, beside what a newer hpltune has stored there."""
+    known = {field.name for field in fields(StudyNotes)}
+    newer = {name: value for name, value in object_of(stored, "notes").items() if name not in known}
+    return json_text({**newer, **notes.to_json()})
 
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func
 
 from ..errors import DamagedError, StoreWarning
 from ..plain import time_text
-from ..record import LIKE, SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
+from ..record import SIMULATOR, Study, StudyNotes, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
@@ -40,8 +40,7 @@ class StudiesAsked:
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
         by: who handed it in as a campaign.
-        like: the name of a study: only those of a file that ran like one of its trials. The text is looked for in what
-            is stored, so that more may be found; who asks looks again.
+        like: the name of a study: only those of a file that ran like one of its trials.
     """
 
     before: Place | None = None
@@ -55,6 +54,11 @@ class StudiesAsked:
     by: str | None = None
     simulated: bool | None = None
     like: str | None = None
+
+    def is_noted(self, notes: StudyNotes) -> bool:
+        """Whether a study has these notes; SQL only looks for their text."""
+        of = notes.like.rpartition("#")[0]
+        return (self.tagged is None or self.tagged in notes.tags) and (self.like is None or self.like == of)
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,8 @@ class StudyLists:
         query = query.order_by(STUDIES.c.created_at.desc(), STUDIES.c.name.desc()).limit(at_a_time)
         rows = self._rows(query)
         while rows:
-            yield from each_readable(rows, lambda row: (study_of(row), _extent(row)))
+            found = each_readable(rows, lambda row: (study_of(row), _extent(row)))
+            yield from ((study, extent) for study, extent in found if asked.is_noted(study.notes))
             ended = len(rows) < at_a_time
             rows = [] if ended else self._rows(query.where(_older(rows[-1]["created_at"], rows[-1]["name"])))
 
@@ -221,12 +226,10 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield (STUDIES.c.space_name == asked.space) | STUDIES.c.space_name.endswith(f"/{asked.space}", autoescape=True)
     if asked.named is not None:
         yield STUDIES.c.name.icontains(asked.named, autoescape=True)
-    if asked.tagged is not None:
-        yield STUDIES.c.host.contains(json_text({f"{TAG}{asked.tagged}": True})[1:-1], autoescape=True)
+    for noted in (one for one in (asked.tagged, asked.like) if one is not None):
+        yield STUDIES.c.notes.contains(json_text(noted)[1:-1], autoescape=True)
     if asked.by is not None:
         yield exists().where((CAMPAIGNS.c.name == STUDIES.c.name) & (CAMPAIGNS.c.handed_in_by == asked.by))
-    if asked.like is not None:
-        yield STUDIES.c.host.contains(json_text({LIKE: f"{asked.like}#"})[1:-2], autoescape=True)
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from results.record import LESSON, TrialRecord
+from results.record import StudyNotes, TrialRecord
 from results.store.store import Store
 from search_spaces.load import passed_over
 from search_spaces.space import SearchSpace
@@ -66,9 +66,7 @@ def virtual_session(
         begun = go_on(context.store, name, options, run="simulation")
     else:
         refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
-        facts = facts_of(options, site)
-        if lesson is not None:
-            facts = replace(facts, host={**facts.host, LESSON: lesson})
+        facts = replace(facts_of(options, site), notes=StudyNotes(lesson=lesson or ""))
         begun = begin(context.store, name, options, facts)
     simulator = Simulator(site, options.jobs or cores_here(), options.limit_s)
     with closing_study(begun.name, context.store, context.stop), closing(simulator):

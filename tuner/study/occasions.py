@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from results.record import LIKE, MEASURED, Study, TrialRecord
+from results.record import MEASURED, Study, TrialRecord
 from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.store.store import Store
@@ -55,7 +55,7 @@ def _others(study: Study, studies: Sequence[Study], compared: Collection[str]) -
 
 def _base(study: Study) -> str:
     """The study whose trial this one was run like, or its own name."""
-    return str(study.host.get(LIKE, "")).rpartition("#")[0] or study.name
+    return study.notes.like.rpartition("#")[0] or study.name
 
 
 def _elsewhere(one: Study, other: Study) -> bool:
@@ -82,9 +82,5 @@ def _alike(one: TrialRecord, other: TrialRecord) -> bool:
 
 def followers(store: Store, name: str) -> dict[str, int]:
     """Name the studies that ran a file like a trial of this one, each with that trial's number."""
-    found = {}
-    for study, _ in store.lists.newest_first(StudiesAsked(like=name), AT_A_TIME):
-        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
-        if like == name:
-            found[study.name] = int(number)
-    return dict(reversed(found.items()))
+    studies = [study for study, _ in store.lists.newest_first(StudiesAsked(like=name), AT_A_TIME)]
+    return {study.name: int(study.notes.like.rpartition("#")[2]) for study in reversed(studies)}

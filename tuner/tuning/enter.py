@@ -7,12 +7,11 @@ from importlib.metadata import version
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
 from results.metrics import nearest_the_wall
-from results.record import TrialRecord
+from results.record import StudyNotes, TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence
 
 from ..errors import TunerError, UsageError
-from ..machine.equipment import POWER_SOURCE
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.lifecycle import BegunStudy, MachineFacts, begin, go_on
@@ -105,9 +104,10 @@ def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
     """What a study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workbench.site
     return MachineFacts(
-        host={**site.facts(), **({POWER_SOURCE: source} if (source := power_source(options, workbench)) else {})},
+        host=site.facts(),
         rpeak_gflops=site.rpeak.gflops if site.program.workload.has_peak else None,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),
         versions=versions(site),
+        notes=StudyNotes(power_source=power_source(options, workbench)),
     )

@@ -96,7 +96,7 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
     """List studies with their best."""
     known, tallies = store.studies(), store.tallies()
     if request.tag is not None:
-        known = [study for study in known if request.tag in study.tags]
+        known = [study for study in known if request.tag in study.notes.tags]
     every = request.everything or request.tag is not None
     listed = [study for study in known if every or made_by(study) is None]
     shown, more = listed, None

@@ -246,7 +246,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         study.how,
         "" if rates is None else rates.fastest_text,
         "" if rates is None else rates.expected_text(),
-        study.tags,
+        study.notes.tags,
         "" if entry is None else entry.order.handed_in_by,
     )
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hpl.params import Scalar
@@ -18,7 +18,7 @@ from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
 from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
-from ..names import ALL_TRIED, SEARCHED, is_conclusive
+from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
 from ..session import StudySession
 from .reference_runs import ReferenceRuns
@@ -259,7 +259,7 @@ class Scheduler:
         self._show_remarks(engine)
         over = not (batch or self.workers.under_way)
         if over and len(engine.history.points) >= len(engine.space):
-            self.session.context.store.note_host(self.session.study, {ALL_TRIED: True})
+            self.session.context.store.note(self.session.study, lambda notes: replace(notes, all_tried=True))
         return batch, why_nothing_left(engine) if over else None
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:

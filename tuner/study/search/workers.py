@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from hpl.params import Scalar
-from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.record import Invalidity, Kind, StudyNotes, TrialRecord, TrialState
 from runners.errors import RunnerError
 from search_spaces.parameters.dimension import Point
 
@@ -27,9 +27,6 @@ from ..names import KINDS, resume_command
 from ..session import StudyContext, StudySession
 from .search_limits import RunTimeEstimate, SearchLimits
 
-FACT = "cannot have "
-"""Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
-
 
 @dataclass
 class UnavailableParts:
@@ -44,8 +41,7 @@ class UnavailableParts:
     def parts(self) -> Sequence[Point]:
         """All that is known."""
         if self._parts is None:
-            facts = self.context.store.study(self.study).host.items()
-            self._parts = [dict(value) for name, value in facts if name.startswith(FACT) and isinstance(value, dict)]
+            self._parts = self.context.store.study(self.study).notes.cannot_have
         return self._parts
 
     def rule_out(self, part: Point) -> None:
@@ -58,8 +54,13 @@ class UnavailableParts:
             if not part or part in self.parts:
                 return
             self._parts = [*self.parts, part]
-            self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
+            self.context.store.note(self.study, lambda notes: _without(notes, part))
         self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+
+
+def _without(notes: StudyNotes, part: Point) -> StudyNotes:
+    known = notes.cannot_have
+    return notes if part in known else replace(notes, cannot_have=(*known, dict(part)))
 
 
 def told(part: Point) -> str:
