@@ -121,21 +121,6 @@ class ToldCaution:
 
 
 @dataclass(frozen=True)
-class MachineChange:
-    """What the runs of a reference configuration showed of the machine.
-
-    Attributes:
-        trial: number of its first run.
-        runs: of that configuration in the search, the first included.
-        moved: relative change that these showed, below 0 for slower; 0 for none.
-    """
-
-    trial: int
-    runs: int
-    moved: float
-
-
-@dataclass(frozen=True)
 class StudyNotes:
     """What is noted of a study beside the facts of its machine; a new note is one line.
 
@@ -154,7 +139,8 @@ class StudyNotes:
         nodes_lost, nodes_left: nodes it went on without, the first first, and how many ran each trial then.
         noise_at_first: noise of runs before anything ran twice, as a standard deviation in logarithms.
         moved_during_search: largest relative change of a small run that was repeated; only older studies have it.
-        machine_changes: of each reference configuration.
+        machine_changes: of each reference configuration, by the number of its first run: its runs in the search, and
+            the relative change that they showed, below 0 for slower; 0 for none.
         two_speeds_apart: how far two speeds are apart, in logarithms; 0 for one.
         small_n_told: the N of which was told that another library may win at the whole memory; 0 for none.
         all_tried: no configuration of its space is left.
@@ -178,7 +164,7 @@ class StudyNotes:
     nodes_left: int = 0
     noise_at_first: float = 0.0
     moved_during_search: float = 0.0
-    machine_changes: tuple[MachineChange, ...] = ()
+    machine_changes: Mapping[str, tuple[int, float]] = field(default_factory=dict)
     two_speeds_apart: float = 0.0
     small_n_told: int = 0
     all_tried: bool = False

@@ -318,34 +318,36 @@ def _apply(connection: Connection, number: int, name: str, statements: Sequence[
 
 def _move_notes(connection: Connection) -> None:
     """Move the notes of each study out of the facts of its machine; damaged facts stay as they are."""
-    query = text("UPDATE studies SET host = :host, notes = :notes WHERE name = :name")
     for name, host in connection.execute(text("SELECT name, host FROM studies")).all():
         with suppress(ValueError, RecursionError):
             facts = json.loads(host)
             if isinstance(facts, dict):
-                notes = _notes_among(facts)
-                connection.execute(query, {"name": name, "host": json.dumps(facts), "notes": json.dumps(notes)})
+                notes = json.dumps(_notes_among(facts))
+                connection.execute(
+                    text("UPDATE studies SET host = :host, notes = :notes WHERE name = :name"),
+                    {"name": name, "host": json.dumps(facts), "notes": notes},
+                )
 
 
 def _notes_among(facts: dict[str, Any]) -> dict[str, Any]:
     """Take the notes out of facts; what began with a word for its kind went on with the sentence, or the number."""
-
-    def each(begin: str) -> list[tuple[str, Any]]:
-        return [(name.removeprefix(begin), facts.pop(name)) for name in [*facts] if name.startswith(begin)]
-
+    each = {
+        begin: [(name.removeprefix(begin), facts.pop(name)) for name in [*facts] if name.startswith(begin)]
+        for begin in ("tag ", "caution ", "reference trial ", "cannot have ")
+    }
     notes = {name: facts.pop(name) for name in _NOTES if name in facts}
     disturbed = facts.pop("disturbed_runs", None)
     found = {
-        "tags": sorted(word for word, is_set in each("tag ") if is_set is True),
+        "tags": sorted(word for word, is_set in each["tag "] if is_set is True),
         "cautions": [
-            {"text": words, **(told if isinstance(told, dict) else {"at": told})} for words, told in each("caution ")
+            {"text": words, **(told if isinstance(told, dict) else {"at": told})} for words, told in each["caution "]
         ],
-        "machine_changes": [
-            {"trial": int(trial), **moved}
-            for trial, moved in each("reference trial ")
-            if trial.isdecimal() and isinstance(moved, dict)
-        ],
-        "cannot_have": [part for _, part in each("cannot have ")],
+        "machine_changes": {
+            trial: [told.get("runs"), told.get("moved")]
+            for trial, told in each["reference trial "]
+            if isinstance(told, dict)
+        },
+        "cannot_have": [part for _, part in each["cannot have "]],
         "disturbed": str(disturbed.get("sentence", "")).rstrip(".") if isinstance(disturbed, dict) else "",
     }
     return {**notes, **{name: value for name, value in found.items() if value}}

@@ -62,7 +62,7 @@ def study_row(study: Study) -> dict[str, Any]:
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
-    return {**row, "created_at": time_text(study.created_at), "notes": notes_text(study.notes)}
+    return {**row, "created_at": time_text(study.created_at), "notes": json_text(study.notes.to_json())}
 
 
 def study_of(row: RowMapping) -> Study:
@@ -70,22 +70,10 @@ def study_of(row: RowMapping) -> Study:
     values = {field.name: row[field.name] for field in fields(Study)}
     with _readable(f"study {row['name']}"):
         values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
-        values["notes"] = _notes_of(object_of(row["notes"], "notes"))
+        notes: StudyNotes = typed(StudyNotes, object_of(row["notes"], "notes"))
+        tags = sorted({word for word in notes.tags if TAG_WORD.fullmatch(word)})[:MOST_TAGS]
+        values["notes"] = replace(notes, note=notes.note[:MOST_NOTED], tags=tuple(tags))
         return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
-
-
-def _notes_of(stored: Mapping[str, object]) -> StudyNotes:
-    """Read notes; what is damaged of them, and what no command can have noted, is left out."""
-    notes: StudyNotes = typed(StudyNotes, stored)
-    tags = sorted({word for word in notes.tags if TAG_WORD.fullmatch(word)})
-    return replace(notes, note=notes.note[:MOST_NOTED], tags=tuple(tags[:MOST_TAGS]))
-
-
-def notes_text(notes: StudyNotes, stored: str = "{}") -> str:
-    """Write as JSON what is noted, beside what a newer hpltune has stored there."""
-    known = {field.name for field in fields(StudyNotes)}
-    newer = {name: value for name, value in object_of(stored, "notes").items() if name not in known}
-    return json_text({**newer, **notes.to_json()})
 
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:

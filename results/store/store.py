@@ -20,7 +20,7 @@ from .migrations import migrate
 from .networks import NetworkRecords
 from .outbox import tell_begun, tell_ended, tell_lost, tell_removed, tell_renamed, tell_state
 from .reading import Reader
-from .rows import json_text, notes_text, output_row, study_of, study_row, trial_row
+from .rows import json_text, object_of, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
@@ -73,21 +73,21 @@ class Store(Reader, ServiceBooks):
     @property
     def network(self) -> NetworkRecords:
         """The methods for networks."""
-        return NetworkRecords(self._database.reading, self._database.writing)
+        return NetworkRecords(self._database)
 
     @property
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
         from .imports import ImportedStudies  # noqa: PLC0415 - only what is read from elsewhere needs it
 
-        return ImportedStudies(self._database.reading, self._database.writing)
+        return ImportedStudies(self._database)
 
     @property
     def node_checks(self) -> NodeChecks:
         """The methods for checks of nodes."""
         from .node_checks import NodeChecks  # noqa: PLC0415 - only checks of nodes need it
 
-        return NodeChecks(self._database.reading, self._database.writing, self._database.alone)
+        return NodeChecks(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -154,7 +154,7 @@ class Store(Reader, ServiceBooks):
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
 
     def note(self, name: str, change: Callable[[StudyNotes], StudyNotes]) -> StudyNotes:
-        """Change the notes of a study and return them; nobody else changes them meanwhile.
+        """Change the notes of a study and return them; nobody else changes them meanwhile, and a newer hpltune's stay.
 
         Raises:
             ResultsError: there is no such study.
@@ -162,7 +162,9 @@ class Store(Reader, ServiceBooks):
         with self._database.writing() as connection:
             row = self._study_row(connection, name, lock=True)
             notes = change(study_of(row).notes)
-            text = notes_text(notes, row["notes"])
+            known = StudyNotes.__dataclass_fields__
+            newer = {key: told for key, told in object_of(row["notes"], "notes").items() if key not in known}
+            text = json_text({**newer, **notes.to_json()})
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(notes=text))
         return notes
 

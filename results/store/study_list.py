@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func
 
 from ..errors import DamagedError, StoreWarning
 from ..plain import time_text
-from ..record import SIMULATOR, Study, StudyNotes, StudyState, TrialRecord, TrialState
+from ..record import SIMULATOR, Study, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
@@ -54,11 +54,6 @@ class StudiesAsked:
     by: str | None = None
     simulated: bool | None = None
     like: str | None = None
-
-    def is_noted(self, notes: StudyNotes) -> bool:
-        """Whether a study has these notes; SQL only looks for their text."""
-        of = notes.like.rpartition("#")[0]
-        return (self.tagged is None or self.tagged in notes.tags) and (self.like is None or self.like == of)
 
 
 @dataclass(frozen=True)
@@ -182,17 +177,12 @@ class StudyLists:
         rows = self._rows(query)
         while rows:
             found = each_readable(rows, lambda row: (study_of(row), _extent(row)))
-            yield from ((study, extent) for study, extent in found if asked.is_noted(study.notes))
+            for study, extent in found:  # SQL only looks for the text of notes
+                like, noted = study.notes.like.rpartition("#")[0], study.notes.tags
+                if asked.tagged in (None, *noted) and asked.like in (None, like):
+                    yield study, extent
             ended = len(rows) < at_a_time
             rows = [] if ended else self._rows(query.where(_older(rows[-1]["created_at"], rows[-1]["name"])))
-
-    def tally(self, study: str) -> Tally:
-        """Count the trials of a study."""
-        failed = func.sum(case((TRIALS.c.state == TrialState.FAILED.value, 1), else_=0))
-        counted = self._rows(
-            select(func.count().label("trials"), failed.label("failed")).where(TRIALS.c.study == study)
-        )
-        return Tally(counted[0]["trials"], counted[0]["failed"] or 0)
 
     def extent(self, study: str) -> StudyExtent:
         """Read how far a study has come; nothing of one that is not there."""

@@ -96,9 +96,8 @@ class StudyLine:
 
 def noted_sentences(study: Study) -> list[str]:
     """What somebody keeps with a study: its note, and its tags; nothing where there is nothing."""
-    note, tags = study.notes.note, " ".join(study.notes.tags)
-    said = [f"Note: {note}" if note else "", f"Tags: {tags}" if tags else ""]
-    return [line for line in said if line]
+    said = {"Note": study.notes.note, "Tags": " ".join(study.notes.tags)}
+    return [f"{what}: {text}" for what, text in said.items() if text]
 
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:

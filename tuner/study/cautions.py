@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from results.errors import ResultsError
-from results.record import Study, StudyNotes, ToldCaution, TrialRecord
+from results.record import Study, ToldCaution, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import short_sentence
 from results.stats.ranking import is_full_run
@@ -97,11 +97,10 @@ class CautionKeeper:
 
 def note_cautions(store: Store, study: str, told: Iterable[ToldCaution]) -> None:
     """Keep cautions with a study; of those with the same words the last."""
-
-    def noted(notes: StudyNotes) -> StudyNotes:
-        return replace(notes, cautions=tuple({one.text: one for one in (*notes.cautions, *told)}.values()))
-
-    store.note(study, noted)
+    store.note(
+        study,
+        lambda notes: replace(notes, cautions=tuple({one.text: one for one in (*notes.cautions, *told)}.values())),
+    )
 
 
 def is_too_short(record: TrialRecord) -> bool:
@@ -128,13 +127,10 @@ def note_disturbed(store: Store, study: str) -> None:
 
 def note_lost(store: Store, study: str, lost: Sequence[str], there: "Workbench") -> None:
     """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
-    here, left = (there.whole or there.site).node_names, len(there.site.node_names)
-
-    def noted(notes: StudyNotes) -> StudyNotes:
-        away = tuple(name for name in (*notes.nodes_lost, *lost) if name not in here)
-        return replace(notes, nodes_lost=away, nodes_left=left) if away or notes.nodes_lost else notes
-
-    store.note(study, noted)
+    before, here = store.study(study).notes.nodes_lost, (there.whole or there.site).node_names
+    away = tuple(name for name in (*before, *lost) if name not in here)
+    if away or before:
+        store.note(study, lambda notes: replace(notes, nodes_lost=away, nodes_left=len(there.site.node_names)))
 
 
 def fewer_nodes(study: Study) -> list[str]:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
+
 from results.record import Kind, StudyNotes, TrialRecord
-from results.stats.levels import got_words
+from results.stats.noise import Array
 from results.stats.unfit import FALSE_ALARM, MOVED
 from results.store.store import Store
 
@@ -45,10 +47,47 @@ def _program(record: TrialRecord) -> tuple[object, ...]:
 _ALARM = f"of a steady machine 1 study in {1 / FALSE_ALARM:.0f} does so, too"
 
 
+LEAST_DRIFT_SD = 1e-3
+"""Smallest standard deviation of runs, in logarithms: some programs repeat their rates exactly."""
+FEWEST = 3
+"""Runs of the reference from which it tells something: of two, one that was disturbed would look like a drift."""
+
+
+def drift(runs: Sequence[tuple[float, float]], repeats: Sequence[Array] = ()) -> float:
+    """Return the relative change of the machine from the first to the last of the runs; 0.0 where none is shown.
+
+    Args:
+        runs: of the reference, each a time and a rate.
+        repeats: for each of some configurations the logarithms of rates that ran in one phase, as a confirmation.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
+
+    times, logs = np.array([time for time, _ in runs]), np.log(np.array([rate for _, rate in runs]))
+    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in repeats)
+    freedom = len(runs) - 2 + sum(len(own) - 1 for own in repeats)
+    if len(runs) < FEWEST or np.ptp(times) == 0:
+        return 0.0
+    off = times - times.mean()
+    spread = float((off**2).sum())
+    slope = float((off * logs).sum()) / spread
+    squares += float(((logs - logs.mean() - slope * off) ** 2).sum())
+    sd = max(math.sqrt(squares / freedom), LEAST_DRIFT_SD)
+    if abs(slope) * math.sqrt(spread) / sd < float(stdtrit(freedom, 1 - FALSE_ALARM / 2)):
+        return 0.0
+    return math.expm1(slope * float(np.ptp(times)))
+
+
+def got_words(changed: float) -> str:
+    """Say what a machine or a run got that changed by this part, after "got": as `levels.did_words`."""
+    if changed >= 1:
+        return f"{1 + changed:.3g} times as fast"
+    return f"{100 * abs(changed):.0f} % {'faster' if changed > 0 else 'slower'}"
+
+
 def with_changes(notes: StudyNotes, found: StudyNotes) -> StudyNotes:
     """Notes with changes that were found later: of each reference, and of two speeds, in place of those before."""
-    kept = {one.trial: one for one in (*notes.machine_changes, *found.machine_changes)}
-    return replace(notes, machine_changes=tuple(kept.values()), two_speeds_apart=found.two_speeds_apart)
+    changes = {**notes.machine_changes, **found.machine_changes}
+    return replace(notes, machine_changes=changes, two_speeds_apart=found.two_speeds_apart)
 
 
 def change_sentences(notes: StudyNotes) -> list[str]:
@@ -60,10 +99,10 @@ def change_sentences(notes: StudyNotes) -> list[str]:
             "runs at different times cannot be compared"
         )
     found += [
-        f"the reference configuration, which ran {one.runs} times during the search (first as trial {one.trial}), got "
-        f"{got_words(one.moved)} meanwhile, so runs at different times cannot be compared ({_ALARM})"
-        for one in notes.machine_changes
-        if abs(one.moved) > MOVED
+        f"the reference configuration, which ran {runs} times during the search (first as trial {trial}), got "
+        f"{got_words(moved)} meanwhile, so runs at different times cannot be compared ({_ALARM})"
+        for trial, (runs, moved) in notes.machine_changes.items()
+        if abs(moved) > MOVED
     ]
     if notes.two_speeds_apart:
         found.append(
@@ -75,4 +114,4 @@ def change_sentences(notes: StudyNotes) -> list[str]:
 
 def moved_during_search(notes: StudyNotes) -> float:
     """The largest change of the machine, below 0 for slower; 0 for none."""
-    return max([notes.moved_during_search, *(one.moved for one in notes.machine_changes)], key=abs)
+    return max([notes.moved_during_search, *(moved for _, moved in notes.machine_changes.values())], key=abs)

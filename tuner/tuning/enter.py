@@ -6,7 +6,6 @@ from importlib.metadata import version
 
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
-from results.metrics import nearest_the_wall
 from results.record import StudyNotes, TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence
@@ -80,6 +79,12 @@ def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
     return store.records(name)
 
 
+NEAREST_THE_WALL = ("meter", "redfish", "ipmi", "pm_counters", "slurm", "hwmon", "rapl", "nvml", "amdsmi")
+"""Sources of power; what the first ones measure holds more of a machine."""
+BESIDE_RAPL = ("nvml", "amdsmi")
+"""Sources whose power is not in that of RAPL, and is added to it."""
+
+
 def power_source(options: TuneOptions, workbench: Workbench) -> str:
     """Which measurement of the power counts: the one that was asked for, else the nearest to the wall; "" without one.
 
@@ -89,7 +94,8 @@ def power_source(options: TuneOptions, workbench: Workbench) -> str:
     meters = workbench.evaluator.meters
     names = meters.names if meters else []
     if options.power_source is None:
-        return nearest_the_wall(names)
+        first = next((name for name in NEAREST_THE_WALL if name in names), "")
+        return "+".join([first, *(name for name in BESIDE_RAPL if name in names)]) if first == "rapl" else first
     missing = [name for name in options.power_source.split("+") if name not in names]
     if missing:
         why = meters.refused.get(missing[0], "is not there") if meters else "is not there"

@@ -13,7 +13,7 @@ from record_builders import START, begun, finished
 from sqlalchemy import create_engine, inspect
 
 from results.errors import ResultsError, StoreWarning
-from results.record import Invalidity, Kind, MachineChange, StudyNotes, ToldCaution, TrialState
+from results.record import Invalidity, Kind, StudyNotes, ToldCaution, TrialState
 from results.stats.ranking import rank
 from results.store import migrations
 from results.store.lease import Lease
@@ -354,7 +354,7 @@ def test_notes_of_schema_13_leave_the_facts_of_the_machine(schema_1: Path) -> No
         disturbed="2 of 4 runs were disturbed",
         nodes_lost=("n2",),
         nodes_left=3,
-        machine_changes=(MachineChange(3, 4, -0.08),),
+        machine_changes={"3": (4, -0.08)},
         small_n_told=1856,
         dgemm_half_nb=13.5,
         dgemm_gflops_by_blas={"blis": 40.0},

@@ -99,7 +99,7 @@ def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, 
         study, record = store.study(name), store.get(name, 1)
         rates = rates_of(store, study)
         assert rates is not None
-        line = StudyLine(study, "complete", store.lists.tally(name), rates)
+        line = StudyLine(study, "complete", store.tallies(name)[name], rates)
         model = CampaignModel.of(line)
         assert (model.conditions, model.fastest_conditions) == (told, told)
         whole = WholeTrialModel.of(record)

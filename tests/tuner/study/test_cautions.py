@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 
-from results.record import SIMULATOR, Kind, MachineChange, StudyNotes, ToldCaution
+from results.record import SIMULATOR, Kind, StudyNotes, ToldCaution
 from results.store.store import Store
 from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, fewer_nodes, small_caution, told_cautions
@@ -91,7 +91,7 @@ def test_how_many_runs_were_disturbed_is_kept_with_each_run_of_the_first_so_that
 
 def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(store: Store) -> None:
     assert cautions_of(store.study("study")) == []
-    old = StudyNotes(machine_changes=(MachineChange(trial=3, runs=4, moved=-0.08),), moved_during_search=0.06)
+    old = StudyNotes(machine_changes={"3": (4, -0.08)}, moved_during_search=0.06)
     store.note("study", lambda _: old)
     anchor, reference = cautions_of(store.study("study"))
     assert anchor.startswith(
@@ -99,7 +99,7 @@ def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(s
     )
     assert "which ran 4 times during the search (first as trial 3), got 8 % slower meanwhile" in reference
     assert "of a steady machine 1 study in 50 does so, too" in reference
-    found = StudyNotes(machine_changes=(MachineChange(3, 5, 0.01),), two_speeds_apart=0.08)
+    found = StudyNotes(machine_changes={"3": (5, 0.01)}, two_speeds_apart=0.08)
     store.note("study", lambda notes: with_changes(replace(notes, moved_during_search=0.0), found))
     (speeds,) = cautions_of(store.study("study"))
     assert "runs of one configuration fall into two speeds, about 8 % apart" in speeds

@@ -124,7 +124,7 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     """
     if study.state == "running":
         return study.state if store.others(study.name) else KILLED
-    return "failed" if (tally or store.lists.tally(study.name)).all_failed else study.state
+    return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import MOST_NOTED, MOST_TAGS, TAG_WORD, Study, StudyNotes
+from results.record import MOST_NOTED, MOST_TAGS, TAG_WORD, Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
@@ -188,16 +188,18 @@ def note_study(store: Store, request: NoteRequest) -> NoteResult:
     for word in request.tags:
         if not TAG_WORD.fullmatch(word):
             raise UsageError(f"{word[:60]!r} is no tag: a tag is one word of at most 40 letters, digits and . _ -")
-
-    def noted(notes: StudyNotes) -> StudyNotes:
-        others = {*notes.tags} - {*request.tags}
-        tags = others if request.remove else others | {*request.tags}
-        if not request.remove and len(tags) > MOST_TAGS:
-            raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away first")
-        return replace(notes, note=notes.note if note is None else note, tags=tuple(sorted(tags)))
-
+    added = set() if request.remove else {*request.tags}
+    if added and len({*store.study(request.study).notes.tags} | added) > MOST_TAGS:
+        raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away first")
     if request.tags or note is not None:
-        store.note(request.study, noted)
+        store.note(
+            request.study,
+            lambda notes: replace(
+                notes,
+                note=notes.note if note is None else note,
+                tags=tuple(sorted({*notes.tags} - {*request.tags} | added)),
+            ),
+        )
     return NoteResult(store.study(request.study))
 
 
