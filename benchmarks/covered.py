@@ -24,10 +24,11 @@ from results.stats.compare import RateSample, contrasts
 from results.stats.confidence import rerank_by_posterior, standing
 from results.stats.noise import Array, noise_of
 from results.stats.occasions import APART as OCCASION
-from results.stats.occasions import Occasions, TimedRate, occasions_of, speed_change
+from results.stats.occasions import Occasions, speed_change
 from results.stats.ranking import Ranked, Time
-from results.stats.unfit import MOVED, drift, two_speeds
-from tuner.study.machine_changes import BUSY_NOISE
+from results.stats.unfit import MOVED, two_speeds
+from tuner.study.machine_changes import BUSY_NOISE, drift
+from tuner.study.occasions import TimedRate, occasions_of
 from tuner.study.search.reference_runs import EVERY
 
 CONFIGURATIONS, FINALISTS, ROUNDS = 10, 3, 2

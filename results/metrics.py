@@ -1,7 +1,7 @@
 """Figures of merit, as pure functions; an impossible value raises a ValueError that shows it."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hpl.sizing import flop_count, fraction_done
@@ -74,10 +74,6 @@ def too_efficient(mflops_per_watt: float) -> str:
 
 POWER = "_power_w"
 """Ends the name of what a source measured: "rapl_power_w"."""
-NEAREST_THE_WALL = ("meter", "redfish", "ipmi", "pm_counters", "slurm", "hwmon", "rapl", "nvml", "amdsmi")
-"""Sources of power; what the first ones measure holds more of a machine."""
-BESIDE_RAPL = ("nvml", "amdsmi")
-"""Sources whose power is not in that of RAPL, and is added to it."""
 
 
 def measured_watts(measurements: Mapping[str, float]) -> dict[str, float]:
@@ -91,12 +87,6 @@ def power_by(watts: Mapping[str, float], source: str) -> float | None:
     told = [watts.get(name) for name in source.split("+")]
     known = [value for value in told if value is not None]
     return sum(known) if len(known) == len(told) else None
-
-
-def nearest_the_wall(sources: Collection[str]) -> str:
-    """Return the source that holds most of a machine; processors together with graphics cards; "" of none."""
-    first = next((name for name in NEAREST_THE_WALL if name in sources), "")
-    return "+".join([first, *(name for name in BESIDE_RAPL if name in sources)]) if first == "rapl" else first
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,17 @@
-"""Converts figures, texts and times to forms that all databases and text files can store."""
+"""Converts figures, texts and times to forms that all databases and text files can store, and back."""
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+_LONGEST, _MOST = 4000, 1000
+"""Characters of a text, and members of a list or an object, that are read from JSON; the rest is left out."""
 
 
 def finite_figures(figures: Mapping[str, float]) -> dict[str, float]:
@@ -33,3 +41,45 @@ def time_text(moment: datetime) -> str:
 def moment_of(text: str | None) -> datetime | None:
     """Read a time that `time_text` wrote; None where there is none."""
     return datetime.fromisoformat(text) if text else None
+
+
+def typed(kind: Any, value: Any) -> Any:
+    """Read a value of a type from JSON: a dataclass, tuple, mapping, time, text, number or flag, or one or none of it.
+
+    A damaged field of a dataclass, or member of a list, is as if it were not there.
+
+    Raises:
+        ValueError: it is of another type, or lacks a field.
+    """
+    of, parts, found = get_origin(kind), get_args(kind), value
+    if of is UnionType and NoneType in parts:
+        found = None if value is None else typed(parts[0], value)
+    elif isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
+        hints = _hints(kind)
+        try:
+            found = kind(**dict(_whole((name, hints[name], one) for name, one in value.items() if name in hints)))
+        except TypeError as error:
+            raise ValueError("it lacks a field") from error
+    elif of is tuple and isinstance(value, list | tuple) and parts[1] is ...:
+        found = tuple(one for _, one in _whole(("", parts[0], one) for one in value[:_MOST]))
+    elif of is tuple and isinstance(value, list | tuple):
+        found = tuple(typed(part, one) for part, one in zip(parts, value, strict=True))
+    elif of is Mapping and isinstance(value, Mapping):
+        found = {str(name): typed(parts[1], one) for name, one in [*value.items()][:_MOST]}
+    elif kind is datetime:
+        found = datetime.fromisoformat(str(value)).astimezone(UTC)
+    elif kind is float and type(value) in {int, float} and abs(value) <= sys.float_info.max:
+        found = float(value)
+    elif kind is not object and (kind is float or type(value) not in (parts if of is UnionType else (kind,))):
+        raise ValueError("it is of another type")
+    return found[:_LONGEST] if isinstance(found, str) else found
+
+
+def _whole(values: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of those that are of their types."""
+    for name, kind, value in values:
+        with suppress(ValueError, OverflowError):
+            yield name, typed(kind, value)
+
+
+_hints = cache(get_type_hints)

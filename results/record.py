@@ -1,19 +1,21 @@
 """The records of a study and of a trial, as frozen values with units in their names."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
 from hpl.workload import Workload, workload_named
 
 from .disturbance import Conditions, Disturbance, judge_run
+from .plain import time_text
 
 WORKLOAD = "workload"
 """The fact of a host that names what the program of a study computes; studies of HPL lack it."""
@@ -97,16 +99,88 @@ SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFI
 """Kinds that are less than a full run at the study's N: their GFLOPS cannot be compared with those of the rest."""
 
 
-NOTE, TAG = "note", "tag "
-"""The fact of a study's host that is its note, and what begins the name of one that is true for a tag."""
-LESSON = "lesson"
-"""The fact of the study of a lesson's step that names its lesson: no command takes such a study for the newest."""
-LIKE = "like"
-"""The fact of the study of a file that tells whose launch it has, as STUDY#TRIAL."""
 MOST_NOTED, MOST_TAGS = 500, 20
 """Characters of a note, and tags of a study."""
 TAG_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 """What a tag may be."""
+
+
+@dataclass(frozen=True)
+class ToldCaution:
+    """A caution that was told while a study ran.
+
+    Attributes:
+        text: without its full stop.
+        at: with its time zone; None where it is not known.
+        about: what it is about: of those about the same the last counts; "" for what its own words say.
+    """
+
+    text: str
+    at: datetime | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class StudyNotes:
+    """What is noted of a study beside the facts of its machine; a new note is one line.
+
+    `Store.note` changes them; of damaged ones what is whole is read.
+
+    Attributes:
+        note: what somebody wrote of it, at most `MOST_NOTED` characters.
+        tags: words by which somebody finds it again, at most `MOST_TAGS`, in the order of letters.
+        lesson: the lesson of which it is a step: no command takes such a study for the newest.
+        like: whose launch the study of a file has, as STUDY#TRIAL.
+        programs_of: the studies whose programs and libraries a comparison ran, where these differ.
+        imported_from: the folder of its outputs.
+        power_source: which measurement of the power counts; "" where none does.
+        cautions: the first that was told first; each text once.
+        disturbed: the sentence how many of its runs were disturbed, and by what.
+        nodes_lost, nodes_left: nodes it went on without, the first first, and how many ran each trial then.
+        noise_at_first: noise of runs before anything ran twice, as a standard deviation in logarithms.
+        moved_during_search: largest relative change of a small run that was repeated; only older studies have it.
+        machine_changes: of each reference configuration, by the number of its first run: its runs in the search, and
+            the relative change that they showed, below 0 for slower; 0 for none.
+        two_speeds_apart: how far two speeds are apart, in logarithms; 0 for one.
+        small_n_told: the N of which was told that another library may win at the whole memory; 0 for none.
+        all_tried: no configuration of its space is left.
+        whole_memory: what was predicted of the whole memory, for `prediction_of`; empty for nothing.
+        dgemm_half_nb: the NB at which dgemm has half its rate.
+        dgemm_gflops_by_blas: the rate of dgemm of each library.
+        cannot_have: values that cannot be had together on its nodes.
+        lost_with: the settings of each launch that lost a node.
+        simulated_opening: configurations that were simulated when it began, with their GFLOPS, the fastest first.
+    """
+
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    lesson: str = ""
+    like: str = ""
+    programs_of: tuple[str, ...] = ()
+    imported_from: str = ""
+    power_source: str = ""
+    cautions: tuple[ToldCaution, ...] = ()
+    disturbed: str = ""
+    nodes_lost: tuple[str, ...] = ()
+    nodes_left: int = 0
+    noise_at_first: float = 0.0
+    moved_during_search: float = 0.0
+    machine_changes: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    two_speeds_apart: float = 0.0
+    small_n_told: int = 0
+    all_tried: bool = False
+    whole_memory: Mapping[str, object] = field(default_factory=dict)
+    dgemm_half_nb: float | None = None
+    dgemm_gflops_by_blas: Mapping[str, float] = field(default_factory=dict)
+    cannot_have: tuple[Mapping[str, Scalar], ...] = ()
+    lost_with: tuple[Mapping[str, Scalar], ...] = ()
+    simulated_opening: tuple[tuple[Mapping[str, Scalar], float], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Make what is noted a dictionary for JSON, without what is not."""
+        nothing = asdict(StudyNotes())
+        told = {name: value for name, value in asdict(self).items() if value != nothing[name]}
+        return dict(json.loads(json.dumps(told, default=time_text)))
 
 
 @dataclass(frozen=True)
@@ -126,6 +200,7 @@ class Study:
         price_usd: price in US dollars, above 0, of the same hardware; None if not given.
         power_w: power under load in watts, above 0, of the same hardware; None if not given.
         versions: of hpltune, HPL, MPI, the compiler, Python and each BLAS.
+        notes: what is noted of it while it is planned, runs, and later.
     """
 
     name: str
@@ -140,6 +215,7 @@ class Study:
     power_w: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     state: StudyState = "running"
+    notes: StudyNotes = field(default_factory=StudyNotes)
 
     @property
     def workload(self) -> Workload:
@@ -177,20 +253,6 @@ class Study:
     def imported(self) -> bool:
         """Whether its trials were imported from outputs of HPL."""
         return self.engine == IMPORT
-
-    @property
-    def note(self) -> str:
-        """What somebody wrote of it, at most `MOST_NOTED` characters; "" for nothing."""
-        noted = self.host.get(NOTE)
-        return noted[:MOST_NOTED] if isinstance(noted, str) else ""
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Words by which somebody finds it again, at most `MOST_TAGS`, in the order of letters."""
-        words = (
-            name.removeprefix(TAG) for name, is_set in self.host.items() if name.startswith(TAG) and is_set is True
-        )
-        return tuple(sorted(word for word in words if TAG_WORD.fullmatch(word))[:MOST_TAGS])
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _PANDAS: dict[type, ExtensionDtype] = {
 UNITS = {name: column.unit for name, column in COLUMNS.items() if column.unit}
 """Units of the columns of a Parquet file, kept in it."""
 FACTS = ("name", "engine", "space_name", "rpeak_gflops", "price_usd", "power_w")
-"""Fields of a study that are kept in a Parquet file, beside its host and the versions."""
+"""Fields of a study that are kept in a Parquet file, beside its host, versions and notes."""
 
 
 def frame(
@@ -59,8 +59,9 @@ def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], plac
         ResultsError: pyarrow is not installed.
     """
     table = frame(records, placed, parameters=True)
-    facts = {name: getattr(study, name) for name in FACTS}
-    table.attrs = {"study": {**facts, "host": dict(study.host), "versions": dict(study.versions)}, "units": UNITS}
+    facts: dict[str, object] = {name: getattr(study, name) for name in FACTS}
+    facts |= {"host": dict(study.host), "versions": dict(study.versions), "notes": study.notes.to_json()}
+    table.attrs = {"study": facts, "units": UNITS}
     try:
         table.to_parquet(path, engine="pyarrow", compression="zstd", index=False)
     except ImportError as error:

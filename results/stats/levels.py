@@ -55,13 +55,6 @@ def did_words(changed: float) -> str:
     return f"{'sped up' if changed > 0 else 'slowed'} by {100 * abs(changed):.0f} %"
 
 
-def got_words(changed: float) -> str:
-    """Say what a machine or a run got that changed by this part, after "got": as `did_words`."""
-    if changed >= 1:
-        return f"{1 + changed:.3g} times as fast"
-    return f"{100 * abs(changed):.0f} % {'faster' if changed > 0 else 'slower'}"
-
-
 def _rates(entry: Ranked, levels: dict[Time, float], now: float) -> tuple[float, ...]:
     return tuple(rate * math.exp(now - levels[time]) for rate, time in zip(entry.gflops, entry.times, strict=True))
 

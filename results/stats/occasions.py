@@ -7,11 +7,9 @@ another, however many they are: the occasion is a random effect of its own (S. R
 """
 
 import math
-from bisect import bisect
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from statistics import NormalDist
 
 import numpy as np
@@ -72,49 +70,6 @@ class Occasions:
 
         parts = (np.arange(PLACES) + 0.5) / PLACES
         return np.asarray(stdtrit(self.freedom, parts) * math.sqrt(self.variance))
-
-
-@dataclass(frozen=True)
-class TimedRate:
-    """The rate of a run of a configuration, and when the run began."""
-
-    began: datetime
-    gflops: float
-
-
-def occasions_of(histories: Sequence[Sequence[TimedRate]]) -> Occasions:
-    """Learn how occasions differ; the usual where nothing ran on two.
-
-    The variance is that of the mean logarithms of a configuration's occasions around their own mean, pooled over
-    configurations, and weighed with the usual one by the degrees of freedom of both. What is usual of machines makes
-    that of this one no better known: with the sum of both "faster" was wrong in 5.7 of 100 (1500 comparisons of five
-    occasions that differ by 3 %). The noise of the few runs of an occasion is in it too, so it is rather too large.
-
-    Args:
-        histories: for each configuration its runs.
-    """
-    begins = _begins(run.began for history in histories for run in history)
-    squares, seen, told = 0.0, 0, set[int]()
-    for history in histories:
-        logs = defaultdict[int, list[float]](list)
-        for run in history:
-            logs[bisect(begins, run.began)].append(math.log(run.gflops))
-        if len(logs) > 1:
-            means = np.array([np.mean(own) for own in logs.values()])
-            squares += float(((means - means.mean()) ** 2).sum())
-            seen += len(means) - 1
-            told |= logs.keys()
-    sd = math.sqrt((USUAL_FREEDOM * USUAL_SD**2 + squares) / (USUAL_FREEDOM + seen))
-    return Occasions(sd, max(USUAL_FREEDOM, seen), seen, len(told))
-
-
-def _begins(times: Iterable[datetime]) -> list[datetime]:
-    """Return when each occasion began, in order."""
-    begins = list[datetime]()
-    for time in sorted(times):
-        if not begins or time - begins[-1] >= APART:
-            begins.append(time)
-    return begins
 
 
 SURE = 0.95

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from ..errors import StudyExistsError
 from ..printed_run import PrintedRun
 from ..record import Kind, Study, TrialRecord, TrialState
-from .networks import Transaction
+from .database import Database
 from .outbox import tell_state
 from .rows import output_row, study_row, trial_of, trial_row
 from .schema import NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
@@ -26,8 +26,7 @@ AT_A_TIME = 200
 class ImportedStudies:
     """The methods of a store that add what exists already; each is one transaction."""
 
-    reading: Transaction
-    writing: Transaction
+    database: Database
 
     def add(self, study: Study, records: Sequence[TrialRecord]) -> None:
         """Store a new study with all its trials, numbered from 1.
@@ -35,7 +34,7 @@ class ImportedStudies:
         Raises:
             StudyExistsError: the name is taken.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             try:
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=None))
             except IntegrityError as error:
@@ -45,7 +44,7 @@ class ImportedStudies:
 
     def append(self, name: str, records: Sequence[TrialRecord]) -> None:
         """Add trials to a study, numbered behind those that it has."""
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             _append(connection, name, records)
             tell_state(connection, name, anew=True)
 
@@ -53,14 +52,14 @@ class ImportedStudies:
         """Return the runs of outputs that are stored, by the name of the study that has them."""
         query = select(TRIALS).where(TRIALS.c.kind == Kind.IMPORTED.value).order_by(TRIALS.c.study, TRIALS.c.number)
         found: dict[str, list[PrintedRun]] = {}
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             for row in connection.execute(query).mappings():
                 found.setdefault(row["study"], []).append(PrintedRun.of(trial_of(row)))
         return found
 
     def digests(self) -> dict[str, str]:
         """Return the digest of the content of each study with its name; studies that are alike share it."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             names = (
                 connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at, STUDIES.c.name))
                 .scalars()
@@ -79,7 +78,7 @@ class ImportedStudies:
         Raises:
             StudyExistsError: the new name is taken.
         """
-        with self.reading() as source, target.writing() as connection:
+        with self.database.reading() as source, target.database.writing() as connection:
             study = dict(source.execute(select(STUDIES).where(STUDIES.c.name == name)).mappings().one())
             study.update(name=new_name, owner=None)
             if study["state"] == "running":

@@ -4,9 +4,12 @@ A released migration is never changed; the tests keep a database file of each sc
 `schema.py` describes only the current tables.
 """
 
+import json
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import Connection, LargeBinary, inspect, text
 
@@ -233,9 +236,17 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "CREATE INDEX campaigns_by_untold ON campaigns (untold)",
         ),
     ),
+    # Add the notes of a study, which were among the facts of its machine.
+    ("m014_notes", ("ALTER TABLE studies ADD COLUMN notes TEXT NOT NULL DEFAULT '{}'",)),
 )
 """The name of each and its statements, oldest first; BLOB is the database's type of bytes."""
 _SCHEDULES = "SELECT name, cadence FROM schedules ORDER BY name"
+_NOTES = (
+    *("note", "lesson", "like", "programs_of", "imported_from", "power_source", "nodes_lost", "nodes_left"),
+    *("noise_at_first", "moved_during_search", "two_speeds_apart", "small_n_told", "all_tried", "whole_memory"),
+    *("dgemm_half_nb", "dgemm_gflops_by_blas", "simulated_opening"),
+)
+"""Notes that kept their names when they left the facts of the machine."""
 
 
 def applied(connection: Connection, place: str) -> list[str]:
@@ -297,7 +308,46 @@ def _apply(connection: Connection, number: int, name: str, statements: Sequence[
     blob = LargeBinary().compile(dialect=connection.dialect)
     for statement in statements:
         connection.execute(text(statement.replace("BLOB", str(blob))))
+    if name == "m014_notes":
+        _move_notes(connection)
     connection.execute(
         text(f"INSERT INTO {MARKER} VALUES (:number, :name, :at)"),  # noqa: S608 - a constant name
         {"number": number, "name": name, "at": datetime.now(UTC).isoformat(timespec="seconds")},
     )
+
+
+def _move_notes(connection: Connection) -> None:
+    """Move the notes of each study out of the facts of its machine; damaged facts stay as they are."""
+    for name, host in connection.execute(text("SELECT name, host FROM studies")).all():
+        with suppress(ValueError, RecursionError):
+            facts = json.loads(host)
+            if isinstance(facts, dict):
+                notes = json.dumps(_notes_among(facts))
+                connection.execute(
+                    text("UPDATE studies SET host = :host, notes = :notes WHERE name = :name"),
+                    {"name": name, "host": json.dumps(facts), "notes": notes},
+                )
+
+
+def _notes_among(facts: dict[str, Any]) -> dict[str, Any]:
+    """Take the notes out of facts; what began with a word for its kind went on with the sentence, or the number."""
+    each = {
+        begin: [(name.removeprefix(begin), facts.pop(name)) for name in [*facts] if name.startswith(begin)]
+        for begin in ("tag ", "caution ", "reference trial ", "cannot have ")
+    }
+    notes = {name: facts.pop(name) for name in _NOTES if name in facts}
+    disturbed = facts.pop("disturbed_runs", None)
+    found = {
+        "tags": sorted(word for word, is_set in each["tag "] if is_set is True),
+        "cautions": [
+            {"text": words, **(told if isinstance(told, dict) else {"at": told})} for words, told in each["caution "]
+        ],
+        "machine_changes": {
+            trial: [told.get("runs"), told.get("moved")]
+            for trial, told in each["reference trial "]
+            if isinstance(told, dict)
+        },
+        "cannot_have": [part for _, part in each["cannot have "]],
+        "disturbed": str(disturbed.get("sentence", "")).rstrip(".") if isinstance(disturbed, dict) else "",
+    }
+    return {**notes, **{name: value for name, value in found.items() if value}}

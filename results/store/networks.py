@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, and_, delete, func, insert, select, update
 
 from hpl.params import Scalar
 
 from ..errors import ResultsError
 from ..plain import time_text
+from .database import Database
 from .lease import Lease
 from .schema import NETWORK_ORIGINALS, NETWORK_PROBES
-
-Transaction = Callable[[], AbstractContextManager[Connection]]
 
 
 @dataclass(frozen=True)
@@ -79,11 +77,11 @@ class NetworkProbe:
     points: tuple[tuple[int, float], ...]
 
 
+@dataclass(frozen=True)
 class NetworkRecords:
     """The methods of a store for networks."""
 
-    def __init__(self, reading: Transaction, writing: Transaction) -> None:
-        self._reading, self._writing = reading, writing
+    database: Database
 
     def remember(self, originals: Sequence[NetworkOriginal]) -> Sequence[NetworkOriginal]:
         """Commit originals before the first change; this process is their owner.
@@ -95,7 +93,7 @@ class NetworkRecords:
             ResultsError: another living process has changed one of them; then nothing is stored.
         """
         kept = []
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             for original in originals:
                 here = _at(*original.key) | _at(*original.key[:3], "")
                 stored = select(NETWORK_ORIGINALS).where(here).order_by(NETWORK_ORIGINALS.c.machine.desc())
@@ -118,14 +116,14 @@ class NetworkRecords:
 
     def forget(self, keys: Iterable[tuple[str, str, str, str]]) -> None:
         """Delete originals that are restored, by host, interface, setting and machine."""
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             for key in keys:
                 connection.execute(delete(NETWORK_ORIGINALS).where(_at(*key)))
 
     def originals(self) -> Sequence[NetworkOriginal]:
         """List the originals that are not restored, oldest first."""
         order = (NETWORK_ORIGINALS.c.recorded_at, NETWORK_ORIGINALS.c.host, NETWORK_ORIGINALS.c.setting)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [
                 _original_of(row) for row in connection.execute(select(NETWORK_ORIGINALS).order_by(*order)).mappings()
             ]
@@ -134,7 +132,7 @@ class NetworkRecords:
         """Store a measurement and return its number."""
         texts = {name: json.dumps(getattr(probe, name)) for name in ("hosts", "settings", "points")}
         row = {**vars(probe), **texts, "measured_at": time_text(probe.measured_at)}
-        with self._writing() as connection:
+        with self.database.writing() as connection:
             last = connection.execute(select(func.max(NETWORK_PROBES.c.number))).scalar()
             connection.execute(insert(NETWORK_PROBES).values(number=(last or 0) + 1, **row))
         return (last or 0) + 1
@@ -144,7 +142,7 @@ class NetworkRecords:
         query = select(NETWORK_PROBES).order_by(NETWORK_PROBES.c.number)
         if study is not None:
             query = query.where(NETWORK_PROBES.c.study == study)
-        with self._reading() as connection:
+        with self.database.reading() as connection:
             return [
                 NetworkProbe(
                     study=row["study"],

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from ..errors import DamagedError, ResultsError
 from ..node_check import Finding, NodeCheck, NodeRun, PairRate
 from ..plain import finite, time_text, unicode_text
-from .networks import Transaction
+from .database import Database
 from .rows import json_text, object_of
 from .schema import NODE_CHECK_PAIRS, NODE_CHECK_RUNS, NODE_CHECKS
 
@@ -94,19 +94,13 @@ _FORMS: Mapping[type[Any], TypeAdapter[Any]] = {
 
 @dataclass(frozen=True)
 class NodeChecks:
-    """The methods of a store for checks of nodes; each is one transaction.
+    """The methods of a store for checks of nodes; each is one transaction."""
 
-    Attributes:
-        alone: a transaction that no other process is in at the same time.
-    """
-
-    reading: Transaction
-    writing: Transaction
-    alone: Transaction
+    database: Database
 
     def add(self, kept: KeptCheck) -> int:
         """Store a check and return its number."""
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             number = int(connection.execute(select(func.max(_COLUMNS.number))).scalar() or 0) + 1
             connection.execute(insert(NODE_CHECKS).values(number=number, baseline=False, **check_row(kept)))
             _add_parts(connection, number, kept)
@@ -114,7 +108,7 @@ class NodeChecks:
 
     def replace(self, number: int, kept: KeptCheck) -> None:
         """Store what a check has found out by now in place of what it had before."""
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(update(NODE_CHECKS).where(_COLUMNS.number == number).values(**check_row(kept)))
             for table in (NODE_CHECK_RUNS, NODE_CHECK_PAIRS):
                 connection.execute(delete(table).where(table.c.node_check == number))
@@ -128,13 +122,13 @@ class NodeChecks:
         """
         rows = run_rows(number, runs, first)
         if rows:
-            with self.writing() as connection:
+            with self.database.writing() as connection:
                 connection.execute(insert(NODE_CHECK_RUNS), rows)
 
     def leave(self, campaign: str) -> None:
         """Note that a process which checked nodes for a campaign of the service does so no more."""
         running = (_COLUMNS.campaign == campaign) & (_COLUMNS.state == NodeCheckState.RUNNING.value)
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(update(NODE_CHECKS).where(running).values(state=NodeCheckState.INTERRUPTED.value))
 
     def read(self, number: int) -> KeptCheck:
@@ -144,7 +138,7 @@ class NodeChecks:
             ResultsError: there is no such check.
             DamagedError: it cannot be read.
         """
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             row = _row(connection, number)
             runs, pairs = (
                 connection.execute(select(table).where(table.c.node_check == number).order_by(table.c.number))
@@ -156,7 +150,7 @@ class NodeChecks:
 
     def line(self, number: int) -> NodeCheckLine:
         """Read what a list tells of a check; errors as of `read`."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return line_of_check(_row(connection, number))
 
     def lines(
@@ -180,7 +174,7 @@ class NodeChecks:
             query = query.where(_COLUMNS.cluster == cluster)
         if campaign is not None:
             query = query.where(_COLUMNS.campaign == campaign)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             if before is not None:
                 at = _row(connection, before)["checked_at"]
                 same = (_COLUMNS.checked_at == at) & (_COLUMNS.number < before)
@@ -189,7 +183,7 @@ class NodeChecks:
 
     def mark_baseline(self, number: int) -> NodeCheckLine:
         """Let later checks of the same cluster be compared with this one, and with no other; errors as of `read`."""
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             own = _COLUMNS.cluster == _row(connection, number)["cluster"]
             connection.execute(update(NODE_CHECKS).where(own).values(baseline=_COLUMNS.number == number))
             return line_of_check(_row(connection, number))
@@ -199,7 +193,7 @@ class NodeChecks:
         own = _COLUMNS.cluster == cluster
         sound = (_COLUMNS.state == NodeCheckState.COMPLETE.value) & _COLUMNS.ready & _COLUMNS.alike
         oldest = (_COLUMNS.checked_at, _COLUMNS.number)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             for condition in (own & _COLUMNS.baseline, own & sound):
                 found = connection.execute(select(_COLUMNS.number).where(condition).order_by(*oldest).limit(1)).scalar()
                 if found is not None:

@@ -7,7 +7,7 @@ transaction has ended. So whoever has read up to an id has missed nothing before
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -18,8 +18,8 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, exists, func, 
 from ..errors import DamagedError, ResultsError, UnknownStudyError
 from ..record import SMALLER_RUNS, TrialRecord, TrialState
 from .contenders import best_rate
+from .database import Database
 from .lease import Lease
-from .networks import Transaction
 from .rows import json_text, trial_of
 from .schema import CAMPAIGNS, EVENTS, STUDIES, TRIALS
 from .service.campaign_entry import GOES_ON, WAITS, LiveState, QueueState, live_state
@@ -112,19 +112,13 @@ class StoredEvent:
 
 @dataclass(frozen=True)
 class Outbox:
-    """The methods of a store for those who are told what happens.
+    """The methods of a store for those who are told what happens."""
 
-    Attributes:
-        alive: tells whether another process that holds a lease still runs.
-    """
-
-    reading: Transaction
-    writing: Transaction
-    alive: Callable[[Connection, Lease], bool]
+    database: Database
 
     def last_id(self) -> int:
         """Return the id of the newest event; 0 without one."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return _last_id(connection)
 
     def after(self, known: int, last: int, campaign: str | None = None, most: int = 100) -> Sequence[StoredEvent]:
@@ -132,13 +126,13 @@ class Outbox:
         here = (EVENTS.c.id > known) & (EVENTS.c.id <= last)
         if campaign is not None:
             here &= EVENTS.c.campaign == campaign
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(select(EVENTS).where(here).order_by(EVENTS.c.id).limit(most)).mappings().all()
             return _told(connection, rows)
 
     def reach(self, known: int, campaign: str | None = None) -> Reach:
         """Tell whether all events after one of an id are there, of all campaigns or of one; 0 is before the first."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             top = _last_id(connection)
             pruned = top - top % PRUNED_EACH - KEPT
             if campaign is None:
@@ -161,7 +155,7 @@ class Outbox:
             UnknownStudyError: there is no such campaign.
         """
         self.settle(campaign)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return _told(connection, [_needed(connection, campaign)])[0]
 
     def standing(self, campaign: str) -> StoredEvent:
@@ -171,52 +165,52 @@ class Outbox:
             UnknownStudyError: there is no such campaign.
         """
         self.settle(campaign)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return _standing(connection, _needed(connection, campaign))
 
     def standings(self) -> tuple[int, Sequence[StoredEvent]]:
         """Read how the campaigns stand that run, and the id of the newest event."""
         for campaign in self.at_work():
             self.settle(campaign)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             lasts = [_last(connection, campaign) for campaign in _names_at_work(connection)]
             running = [last for last in lasts if last is not None and last["state"] == "running"]
             return _last_id(connection), [_standing(connection, last) for last in running]
 
     def at_work(self) -> Sequence[str]:
         """List the campaigns that say they run."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return _names_at_work(connection)
 
     def running(self, campaign: str) -> Sequence[int]:
         """List the numbers of the trials of a campaign that run; none where it does not."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             last = _last(connection, campaign)
             return _running(connection, campaign) if last is not None and last["state"] == "running" else []
 
     def state(self, campaign: str) -> LiveState:
         """Tell how a campaign stands: killed, where it says that it runs and nobody works on it."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             state = _state(connection, campaign)
             killed = state == "running" and self._is_abandoned(connection, campaign)
         if not killed:
             return state
-        with self.reading() as connection:  # one that ended between two looks says so at the second
+        with self.database.reading() as connection:  # one that ended between two looks says so at the second
             state = _state(connection, campaign)
             return "killed" if state == "running" and self._is_abandoned(connection, campaign) else state
 
     def settle(self, campaign: str) -> None:
         """Tell what nobody told: that a campaign was killed. Where nothing can be written that stays untold."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             last = _last(connection, campaign)
         if last is None or last["state"] == self.state(campaign):
             return
-        with suppress(ResultsError), self.writing() as connection:
+        with suppress(ResultsError), self.database.writing() as connection:
             tell_state(connection, campaign, killed=self._is_abandoned(connection, campaign))
 
     def show(self, campaign: str, shown: Mapping[str, Any]) -> None:
         """Tell what the process of a campaign shows of it."""
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             last = _in_turn(connection, campaign)
             if last.state is not None:
                 _add(connection, last, campaign, EventName.SHOWN, data=json_text(dict(shown)))
@@ -227,7 +221,7 @@ class Outbox:
         if row is None or row.state != "running" or _queue_state(connection, campaign) in WAITS:
             return False
         others = [lease for lease in Lease.parse_all(row.owner) if lease != Lease.mine()]
-        return not any(self.alive(connection, lease) for lease in others)
+        return not any(self.database.alive(connection, lease) for lease in others)
 
 
 def tell_state(connection: Connection, campaign: str, *, killed: bool = False, anew: bool = False) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from ..columns import COLUMNS
 from ..errors import ResultsError, StudyBusyError, UnknownTrialError, no_such_study
-from ..record import LESSON, Kind, Study, TrialRecord, TrialState
+from ..record import Kind, Study, TrialRecord, TrialState
 from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
 from .database import Database
 from .lease import Lease
@@ -60,7 +60,7 @@ class Reader:
         studies = self.studies()
         if not studies:
             raise ResultsError(f"{self.place} holds no study yet: `hpltune tune` makes one")
-        return next((study for study in reversed(studies) if LESSON not in study.host), studies[-1])
+        return next((study for study in reversed(studies) if not study.notes.lesson), studies[-1])
 
     def studies(self) -> Sequence[Study]:
         """List all studies, oldest first."""
@@ -81,16 +81,13 @@ class Reader:
         with self._database.reading() as connection:
             return self._others(connection, self._study_row(connection, name), refused=refused)
 
-    def tallies(self) -> dict[str, Tally]:
-        """Count the trials of each study that has any, by its name."""
-        query = select(TRIALS.c.study, TRIALS.c.state, func.count()).group_by(TRIALS.c.study, TRIALS.c.state)
-        found: dict[str, Tally] = {}
+    def tallies(self, study: str | None = None) -> dict[str, Tally]:
+        """Count the trials of each study that has any, or of one, by its name."""
+        failed = func.count().filter(TRIALS.c.state == TrialState.FAILED.value)
+        query = select(TRIALS.c.study, func.count(), failed).group_by(TRIALS.c.study)
         with self._database.reading() as connection:
-            for name, state, number in connection.execute(query):
-                known = found.get(name, Tally())
-                failed = number if state == TrialState.FAILED.value else 0
-                found[name] = Tally(known.trials + number, known.failed + failed)
-        return found
+            rows = connection.execute(query if study is None else query.where(TRIALS.c.study == study))
+            return {name: Tally(trials, failures) for name, trials, failures in rows}
 
     def count(self, study: str, states: Collection[TrialState] | None = None) -> int:
         """Count the trials of a study in these states; None counts all."""

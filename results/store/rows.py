@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -22,8 +22,20 @@ from hpl.params import Scalar, parse_grid
 from ..columns import COLUMNS, HPL_WORDS, TABLE, record_of, told_words, values_of
 from ..disturbance import Conditions, Disturbance, judge_run
 from ..errors import DamagedError
-from ..plain import finite_figures, time_text, unicode_text
-from ..record import IMPORTED, MEASURED, Kind, Study, TrialRecord, is_untouched, rates_of
+from ..plain import finite_figures, time_text, typed, unicode_text
+from ..record import (
+    IMPORTED,
+    MEASURED,
+    MOST_NOTED,
+    MOST_TAGS,
+    TAG_WORD,
+    Kind,
+    Study,
+    StudyNotes,
+    TrialRecord,
+    is_untouched,
+    rates_of,
+)
 from .schema import IN_TRIALS, SIZES, TRIALS
 
 _HPL_COLUMNS = (*(name for name in HPL_WORDS if name != "grid"), "P", "Q")
@@ -51,7 +63,7 @@ def study_row(study: Study) -> dict[str, Any]:
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
-    return {**row, "created_at": time_text(study.created_at)}
+    return {**row, "created_at": time_text(study.created_at), "notes": json_text(study.notes.to_json())}
 
 
 def study_of(row: RowMapping) -> Study:
@@ -59,6 +71,9 @@ def study_of(row: RowMapping) -> Study:
     values = {field.name: row[field.name] for field in fields(Study)}
     with _readable(f"study {row['name']}"):
         values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
+        notes: StudyNotes = typed(StudyNotes, object_of(row["notes"], "notes"))
+        tags = sorted({word for word in notes.tags if TAG_WORD.fullmatch(word)})[:MOST_TAGS]
+        values["notes"] = replace(notes, note=notes.note[:MOST_NOTED], tags=tuple(tags))
         return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
 
 

@@ -37,6 +37,7 @@ STUDIES = Table(
     Column("host", Text, nullable=False),
     Column("versions", Text, nullable=False),
     Column("owner", Text),
+    Column("notes", Text, nullable=False),
 )
 
 _SQL: dict[type, type[TypeEngine[Any]]] = {int: Integer, float: Float, bool: Boolean}

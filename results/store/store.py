@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +13,14 @@ from sqlalchemy import Connection, delete, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import ResultsError, StudyExistsError
-from ..record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
+from ..record import Invalidity, Kind, Study, StudyNotes, StudyState, TrialRecord, TrialState
 from .database import Database
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
 from .outbox import tell_begun, tell_ended, tell_lost, tell_removed, tell_renamed, tell_state
 from .reading import Reader
-from .rows import json_text, output_row, study_of, study_row, trial_row
+from .rows import json_text, object_of, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
@@ -73,21 +73,21 @@ class Store(Reader, ServiceBooks):
     @property
     def network(self) -> NetworkRecords:
         """The methods for networks."""
-        return NetworkRecords(self._database.reading, self._database.writing)
+        return NetworkRecords(self._database)
 
     @property
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
         from .imports import ImportedStudies  # noqa: PLC0415 - only what is read from elsewhere needs it
 
-        return ImportedStudies(self._database.reading, self._database.writing)
+        return ImportedStudies(self._database)
 
     @property
     def node_checks(self) -> NodeChecks:
         """The methods for checks of nodes."""
         from .node_checks import NodeChecks  # noqa: PLC0415 - only checks of nodes need it
 
-        return NodeChecks(self._database.reading, self._database.writing, self._database.alone)
+        return NodeChecks(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -153,11 +153,20 @@ class Store(Reader, ServiceBooks):
             self._take(connection, name)
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
 
-    def note_host(self, name: str, facts: Mapping[str, object]) -> None:
-        """Add facts of the machine to a study that has begun; a ResultsError if there is no such study."""
+    def note(self, name: str, change: Callable[[StudyNotes], StudyNotes]) -> StudyNotes:
+        """Change the notes of a study and return them; nobody else changes them meanwhile, and a newer hpltune's stay.
+
+        Raises:
+            ResultsError: there is no such study.
+        """
         with self._database.writing() as connection:
-            text = json_text({**study_of(self._study_row(connection, name, lock=True)).host, **facts})
-            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(host=text))
+            row = self._study_row(connection, name, lock=True)
+            notes = change(study_of(row).notes)
+            known = StudyNotes.__dataclass_fields__
+            newer = {key: told for key, told in object_of(row["notes"], "notes").items() if key not in known}
+            text = json_text({**newer, **notes.to_json()})
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(notes=text))
+        return notes
 
     def end_study(self, name: str, state: StudyState) -> None:
         """Set the state of a study, unless others still work on it, and release the lease.

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func
 
 from ..errors import DamagedError, StoreWarning
 from ..plain import time_text
-from ..record import LIKE, SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
+from ..record import SIMULATOR, Study, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
@@ -40,8 +40,7 @@ class StudiesAsked:
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
         by: who handed it in as a campaign.
-        like: the name of a study: only those of a file that ran like one of its trials. The text is looked for in what
-            is stored, so that more may be found; who asks looks again.
+        like: the name of a study: only those of a file that ran like one of its trials.
     """
 
     before: Place | None = None
@@ -177,17 +176,13 @@ class StudyLists:
         query = query.order_by(STUDIES.c.created_at.desc(), STUDIES.c.name.desc()).limit(at_a_time)
         rows = self._rows(query)
         while rows:
-            yield from each_readable(rows, lambda row: (study_of(row), _extent(row)))
+            found = each_readable(rows, lambda row: (study_of(row), _extent(row)))
+            for study, extent in found:  # SQL only looks for the text of notes
+                like, noted = study.notes.like.rpartition("#")[0], study.notes.tags
+                if asked.tagged in (None, *noted) and asked.like in (None, like):
+                    yield study, extent
             ended = len(rows) < at_a_time
             rows = [] if ended else self._rows(query.where(_older(rows[-1]["created_at"], rows[-1]["name"])))
-
-    def tally(self, study: str) -> Tally:
-        """Count the trials of a study."""
-        failed = func.sum(case((TRIALS.c.state == TrialState.FAILED.value, 1), else_=0))
-        counted = self._rows(
-            select(func.count().label("trials"), failed.label("failed")).where(TRIALS.c.study == study)
-        )
-        return Tally(counted[0]["trials"], counted[0]["failed"] or 0)
 
     def extent(self, study: str) -> StudyExtent:
         """Read how far a study has come; nothing of one that is not there."""
@@ -221,12 +216,10 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield (STUDIES.c.space_name == asked.space) | STUDIES.c.space_name.endswith(f"/{asked.space}", autoescape=True)
     if asked.named is not None:
         yield STUDIES.c.name.icontains(asked.named, autoescape=True)
-    if asked.tagged is not None:
-        yield STUDIES.c.host.contains(json_text({f"{TAG}{asked.tagged}": True})[1:-1], autoescape=True)
+    for noted in (one for one in (asked.tagged, asked.like) if one is not None):
+        yield STUDIES.c.notes.contains(json_text(noted)[1:-1], autoescape=True)
     if asked.by is not None:
         yield exists().where((CAMPAIGNS.c.name == STUDIES.c.name) & (CAMPAIGNS.c.handed_in_by == asked.by))
-    if asked.like is not None:
-        yield STUDIES.c.host.contains(json_text({LIKE: f"{asked.like}#"})[1:-2], autoescape=True)
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)

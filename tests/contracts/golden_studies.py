@@ -9,7 +9,7 @@ from made_study import point
 from record_builders import DISTURBED, START, a_study, begun, finished
 
 from hpl.params import HplParams
-from results.record import IMPORT, SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
+from results.record import IMPORT, SIMULATOR, Invalidity, Kind, StudyNotes, TrialRecord, TrialState
 from results.store.store import Store
 from search_spaces.load import space_text
 from tuner.options import TuneOptions
@@ -19,7 +19,12 @@ NODES = {"nodes": 2, "physical_cores": 2, "memory_total_bytes": 2**37, "cpu_mode
 STUDIES: dict[str, dict[str, Any]] = {
     "plain": {},
     "disturbed": {},
-    "cluster": {"host": {**NODES, "nodes_lost": ["n2"], "nodes_left": 1}, "rpeak_gflops": 3200.0, "space_name": "host"},
+    "cluster": {
+        "host": NODES,
+        "notes": StudyNotes(nodes_lost=("n2",), nodes_left=1),
+        "rpeak_gflops": 3200.0,
+        "space_name": "host",
+    },
     "simulated": {"host": NODES, "versions": SIMULATED, "rpeak_gflops": 3200.0},
     "imported": {"engine": IMPORT, "options": {}, "space_name": "", "space_text": ""},
     "failures": {},

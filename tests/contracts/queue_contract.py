@@ -34,7 +34,7 @@ def dead_lease() -> Lease:
 
 def held_by(store: Store, lease: Lease) -> None:
     """Let another process work on monday and on its study."""
-    with store.queue.writing() as connection:
+    with store.queue.database.writing() as connection:
         connection.execute(update(CAMPAIGNS).values(owner=str(lease)))
         connection.execute(update(STUDIES).values(owner=str(lease)))
 
@@ -52,7 +52,7 @@ def held_elsewhere(store: Store) -> Lease:
 @contextmanager
 def someone_holds(store: Store, lease: Lease) -> Iterator[None]:
     """Keep the lock that a process on another host holds on a server; a file has no such locks."""
-    with store.queue.reading() as connection:
+    with store.queue.database.reading() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_lock_shared(_mark(lease))))
         yield

@@ -1,6 +1,9 @@
 """Studies and trials for tests: everything has a value, and a test names only what it is about."""
 
+import json
+import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +12,7 @@ from hpl.params import HplParams
 from results.columns import TrialPlace, flat, more_columns
 from results.export.csv_lines import NOWHERE, csv_parts
 from results.record import BlasObservation, Kind, Study, TrialRecord, TrialState
+from results.store.store import Store
 
 QUIET = {
     "solve_s": 12.0, "cores": 2.0, "cpu_s": 23.8, "waited_s": 0.05, "foreign_cpu_s": 0.1, "foreign_for_s": 0.0,
@@ -36,6 +40,13 @@ def a_study(name: str = "study", **changes: Any) -> Study:
         "versions": {"hpl": "2.3", "openblas": "0.3.21"},
     }
     return Study(name, **{**facts, **changes})
+
+
+def add_facts(store: Store, study: str, facts: Mapping[str, object]) -> None:
+    """Store of a study's machine what this test needs, which no command adds once a study has begun."""
+    host = json.dumps({**store.study(study).host, **facts})
+    with closing(sqlite3.connect(store.place)) as connection, connection:
+        connection.execute("UPDATE studies SET host = ? WHERE name = ?", (host, study))
 
 
 def begun(study: str = "study", key: str = "192|1x2", kind: Kind = Kind.SEARCH, **changes: Any) -> TrialRecord:

@@ -9,7 +9,7 @@ from record_builders import START, a_study, begun, finished
 from record_strategies import outcomes, studies
 
 from results.errors import ResultsError
-from results.record import LESSON, Invalidity, Kind, Study, TrialRecord, TrialState
+from results.record import Invalidity, Kind, Study, StudyNotes, ToldCaution, TrialRecord, TrialState
 from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import StudiesAsked
@@ -67,7 +67,7 @@ class StoreContract:
         assert store.newest().name == "a"
 
     def test_a_study_of_a_lesson_is_the_newest_only_where_there_are_no_others(self, store: Store) -> None:
-        store.create_study(a_study("step", created_at=START + timedelta(hours=1), host={LESSON: "kronos"}))
+        store.create_study(a_study("step", created_at=START + timedelta(hours=1), notes=StudyNotes(lesson="kronos")))
         assert store.newest().name == "step"
         store.create_study(a_study("mine", created_at=START))
         assert store.newest().name == "mine"
@@ -90,7 +90,7 @@ class StoreContract:
         with pytest.raises(ResultsError, match="there is no study stduy"):
             ready.set_options("stduy", {})
         with pytest.raises(ResultsError, match="there is no study stduy"):
-            ready.note_host("stduy", {})
+            ready.note("stduy", lambda notes: notes)
 
     def test_of_many_studies_the_names_nearest_to_an_unknown_one_are_told(self, ready: Store) -> None:
         for number in range(10, 22):
@@ -104,9 +104,12 @@ class StoreContract:
         ready.set_options("study", {"seed": 2})
         assert ready.study("study") == replace(study, options={"seed": 2})
 
-    def test_a_fact_of_the_machine_that_is_found_out_later_joins_the_others(self, ready: Store, study: Study) -> None:
-        ready.note_host("study", {"dgemm_half_nb": 13.5})
-        assert ready.study("study") == replace(study, host={**study.host, "dgemm_half_nb": 13.5})
+    def test_a_note_joins_the_others_and_changes_nothing_else(self, ready: Store, study: Study) -> None:
+        told = ToldCaution("the machine is busy", START, "other programs")
+        ready.note("study", lambda notes: replace(notes, cautions=(told,), cannot_have=({"NB": 96, "mpi": "a"},)))
+        noted = ready.note("study", lambda notes: replace(notes, dgemm_half_nb=13.5))
+        assert noted == StudyNotes(cautions=(told,), dgemm_half_nb=13.5, cannot_have=({"NB": 96, "mpi": "a"},))
+        assert ready.study("study") == replace(study, notes=noted)
 
     def test_studies_are_found_by_how_they_stand(self, store: Store) -> None:
         for name, gflops in (("broken", None), ("half", 70.0)):

@@ -23,8 +23,6 @@ MODULES = "modules"
 CONTAINER, CONTAINER_SHA256 = "container", "container_sha256"
 """Facts of a study: the image in which ranks run, and its digest, which a folder has not."""
 KINDS = "node_kinds"
-POWER_SOURCE = "power_source"
-"""The fact of a study's machine that says which measurement of the power counts."""
 NO_WATTS: Mapping[str, float] = {}
 DECIDING = ("layout", "nodes_dropped", "net.network")
 """The parameters that decide which part of a machine a configuration uses."""
@@ -90,7 +88,7 @@ class Equipment:
         peak, price, power = ((fact or 0.0) / nodes for fact in (peak_of(study), study.price_usd, study.power_w))
         hosts = 1 if study.simulated else host_count(study.host, "nodes")
         kind = NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power)
-        return cls({"": (kind,)}, hosts, str(study.host.get(POWER_SOURCE) or ""))
+        return cls({"": (kind,)}, hosts, study.notes.power_source)
 
     def facts(self) -> dict[str, Any]:
         """What a study stores of its equipment among the facts of its machine."""

@@ -13,7 +13,7 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.names import ALL_TRIED, FEWEST_EXPLAINED, programs_of, resuming
+from ..study.names import FEWEST_EXPLAINED, resuming
 from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of
@@ -149,7 +149,7 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
         return f"`{resuming(study)}{db}` goes on with the search."
     if study.how == "simulated":
         return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
-    if study.simulated or study.imported or not study.workload.is_hpl or programs_of(study):
+    if study.simulated or study.imported or not study.workload.is_hpl or study.notes.programs_of:
         return _explained(summary, db)
     file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
     if is_doubtful(first):
@@ -163,7 +163,7 @@ def _explained(summary: StudySummary, db: str) -> str:
     """How to learn which parameters matter, or how to measure as much as that needs; only a search can tell that."""
     study = summary.study
     name = f"{shlex.quote(study.name)}{db}"
-    if not study.space_text or study.host.get(ALL_TRIED):
+    if not study.space_text or study.notes.all_tried:
         return f"`hpltune best {name}` shows the ranking."
     if study.workload.is_hpl and (summary.known or len(summary.ranking)) >= FEWEST_EXPLAINED:
         return f"`hpltune explain {name}` tells which parameters matter."

@@ -25,7 +25,6 @@ from ..study.rounds import (
     Rounds,
     champions,
     contradicted,
-    dgemm_of,
     near,
     shown_noise,
 )
@@ -155,7 +154,7 @@ class LibraryRanking:
 
     def _compared(self) -> list[str]:
         """The libraries that are worth rounds."""
-        return near(self.best, self.shown, dgemm_of(self.study))
+        return near(self.best, self.shown, self.study.notes.dgemm_gflops_by_blas)
 
     def _without_rounds(self) -> list[str]:
         """Say of the libraries without rounds what was found out, and what was not."""
@@ -176,7 +175,7 @@ class LibraryRanking:
 
     def _says_something(self, name: str) -> bool:
         """Whether the runs of a library without rounds say that it is slow: its dgemm is too, or it was searched."""
-        dgemm, first = dgemm_of(self.study), next(iter(self.best))
+        dgemm, first = self.study.notes.dgemm_gflops_by_blas, next(iter(self.best))
         if name in contradicted(self.best, dgemm):
             return False
         if dgemm.get(name) and dgemm.get(first):
@@ -185,7 +184,7 @@ class LibraryRanking:
 
     def _not_found_out(self, name: str) -> str:
         """Say that too little ran of a library."""
-        dgemm, first, own = dgemm_of(self.study), next(iter(self.best)), self.ran[name]
+        dgemm, first, own = self.study.notes.dgemm_gflops_by_blas, next(iter(self.best)), self.ran[name]
         said = (
             f"{name} ran {counted(own.total(), 'run')} of {counted(len(own), 'configuration')}; "
             f"this says nothing of {name}"

@@ -84,8 +84,8 @@ class StudyLine:
             "engine": self.study.engine,
             "rates": self.study.how,
             "workload": self.study.workload.name,
-            "tags": list(self.study.tags),
-            "note": self.study.note,
+            "tags": list(self.study.notes.tags),
+            "note": self.study.notes.note,
             "trials": self.tally.trials,
             "failed": self.tally.failed,
             **(self.rates.to_json() if self.rates else NO_RATES),
@@ -94,8 +94,8 @@ class StudyLine:
 
 def noted_sentences(study: Study) -> list[str]:
     """What somebody keeps with a study: its note, and its tags; nothing where there is nothing."""
-    said = [f"Note: {study.note}" if study.note else "", f"Tags: {' '.join(study.tags)}" if study.tags else ""]
-    return [line for line in said if line]
+    said = {"Note": study.notes.note, "Tags": " ".join(study.notes.tags)}
+    return [f"{what}: {text}" for what, text in said.items() if text]
 
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:
@@ -104,7 +104,7 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
     estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
     heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
     heads += ("expected GFLOPS",) if estimated else ()
-    tagged = any(line.study.tags for line in lines)
+    tagged = any(line.study.notes.tags for line in lines)
     columns = tuple(
         Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.AT_WORDS, SHORT.get(head))
         for head in heads
@@ -113,7 +113,7 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
     rows = [_study_row(line, apart=apart)[: len(heads)] for line in lines]
     if tagged:
         columns += (Column("tags", words=True),)
-        rows = [(*row, " ".join(line.study.tags)) for row, line in zip(rows, lines, strict=True)]
+        rows = [(*row, " ".join(line.study.notes.tags)) for row, line in zip(rows, lines, strict=True)]
     narrow = tuple(column.name for column in columns if column.name not in LESS_TELLING)
     return Table("", columns, tuple(rows), narrow=narrow, caption=said)
 

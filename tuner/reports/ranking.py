@@ -26,7 +26,6 @@ from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak, ceiling_of, peak_words
-from ..study.machine_changes import noise_at_first
 from ..study.objective import UNITS, Objective, StudyRanking, merit_text, of_study, unit_of
 from ..words import counted
 
@@ -127,7 +126,7 @@ def _exported(name: str, figure: float) -> str:
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
     said = doubts_of(study, shown)
-    shown_noise = noise_at_first(study.host)
+    shown_noise = study.notes.noise_at_first
     changed = change(ranking, shown_noise)
     if changed:
         speed = "faster" if changed > 0 else "slower"
@@ -270,7 +269,7 @@ def ranking_json(
         "above_peak": above_peak_of(study, shown),
         "power_source": machine.power_source or ("given" if study.power_w else None),
         "fastest_run": None if fastest is None else fastest.to_json(ranking),
-        "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
+        "machine_changed_percent": 100 * change(ranking, study.notes.noise_at_first),
         "confidence": None if sure is None or sure.unfit else sure.confidence,
         "confidence_not_told": sure.unfit or None if sure else None,
         "cannot_be_told_apart": None if sure is None or sure.unfit else list(sure.equals),

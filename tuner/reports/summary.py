@@ -13,7 +13,7 @@ from results.stats.headline import FastestRun, gave_text
 from results.stats.ranking import Ranked
 
 from ..machine.equipment import PROGRAM, Equipment
-from ..study.names import WHOLE_MEMORY, is_shootout
+from ..study.names import is_shootout
 from ..study.objective import BETTER, Objective, of_study
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted, listed
@@ -66,7 +66,7 @@ class StudySummary:
     @cached_property
     def predicted(self) -> "NotedPrediction | None":
         """What was predicted of the whole memory, if anything; only then what reads it is imported."""
-        if not self.study.host.get(WHOLE_MEMORY):
+        if not self.study.notes.whole_memory:
             return None
         from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
 

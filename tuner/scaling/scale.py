@@ -31,7 +31,6 @@ from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
 from ..simulation.simulator import Simulator
 from ..stopping import StopRequest
-from ..study.cautions import disturbed_caution
 from ..study.file_run import FileBook
 from ..study.lifecycle import SCALE, MachineFacts, begin_runs, closing_study, go_on
 from ..study.trust import may_reach, note_named
@@ -124,7 +123,8 @@ class ScaleResult:
     def report(self) -> Report:
         """The verdict, the table, and the facts for scripts; first how many runs were disturbed, if any."""
         report = self._found()
-        disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in disturbed_caution(self.study.host)]
+        text = self.study.notes.disturbed
+        disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION)] if text else []
         facts = {**scaling_facts(self.machine, self.study.name, self.findings), "cautions": self._context.cautions()}
         return replace(report, parts=(*disturbed, *report.parts), facts=facts)
 

@@ -126,7 +126,7 @@ class Answers:
         tally, rates = self._lines.get(
             (study.name, study.created_at),
             stamp,
-            lambda: (self._store.lists.tally(study.name), rates_of(self._store, study)),
+            lambda: (self._store.tallies(study.name).get(study.name, Tally()), rates_of(self._store, study)),
         )
         return StudyLine(study, state(study, self._store, tally), tally, rates)
 

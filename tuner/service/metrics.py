@@ -82,11 +82,11 @@ class CampaignMetrics(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Read the figures."""
-        facts = self._store.queue_facts()
+        counts, oldest = self._store.queue_counts()
         states = GaugeMetricFamily("hpltune_campaigns", "Campaigns that were handed in.", labels=["state"])
         for state in QueueState:
-            states.add_metric([state.value], facts.counts.get(state, 0))
+            states.add_metric([state.value], counts.get(state, 0))
         yield states
-        oldest_s = 0.0 if facts.oldest is None else (datetime.now(UTC) - facts.oldest).total_seconds()
+        oldest_s = 0.0 if oldest is None else (datetime.now(UTC) - oldest).total_seconds()
         said = "Time for which the campaign has waited that waits longest."
         yield GaugeMetricFamily("hpltune_queue_oldest_seconds", said, max(0.0, oldest_s))

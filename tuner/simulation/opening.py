@@ -40,8 +40,6 @@ from .cluster import SimulatedCluster
 from .session import PANEL_RANK_S, USUAL_NB, cores_here
 from .simulator import Simulated, Wish, simulate
 
-FACT = "simulated_opening"
-"""The fact of the machine that a study keeps: what was simulated, so that `--resume` does not do it again."""
 SHARE, LONGEST_S, LEAST_S = 0.05, 60.0, 2.0
 """Of the time that is left, what it may take at most, in seconds at most, and below which it does not begin."""
 CONFIGURATIONS = 24
@@ -127,8 +125,8 @@ class SimulatedOpening:
 
         It says why where there could be one and is none.
         """
-        kept = session.context.store.study(session.study).host.get(FACT)
-        if isinstance(kept, list):
+        kept = session.context.store.study(session.study).notes.simulated_opening
+        if kept:
             known = [Known(params, gflops) for params, gflops in kept]
             return _advice(known, session.space, f"{_counted(known)}, simulated when the study began, still count.")
         remaining_s = session.meter.remaining_s()
@@ -150,7 +148,8 @@ class SimulatedOpening:
             return None
         if not known:
             return None
-        session.context.store.note_host(session.study, {FACT: [[one.params, one.gflops] for one in known]})
+        kept = tuple((one.params, one.gflops or 0.0) for one in known)
+        session.context.store.note(session.study, lambda notes: replace(notes, simulated_opening=kept))
         return _advice(known, session.space, _sentence(known, scaled, time.monotonic() - began_s, limit_s))
 
     def explore(

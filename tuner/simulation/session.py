@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from results.record import LESSON
+from results.record import StudyNotes
 from results.store.store import Store
 from search_spaces.load import passed_over
 from search_spaces.parameters.dimension import Point
@@ -67,9 +67,7 @@ def virtual_session(
         begun = go_on(context.store, name, options, run="simulation")
     else:
         refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
-        facts = facts_of(options, site)
-        if lesson is not None:
-            facts = replace(facts, host={**facts.host, LESSON: lesson})
+        facts = replace(facts_of(options, site), notes=StudyNotes(lesson=lesson or ""))
         begun = begin(context.store, name, options, facts)
     jobs = options.jobs or cores_here()
     simulator = Simulator(site, jobs)

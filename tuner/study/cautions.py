@@ -1,13 +1,14 @@
 """What a reader of a study's rates must know besides them: cautions that were told while it ran, kept with it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from results.errors import ResultsError
-from results.record import Study, TrialRecord
+from results.record import Study, ToldCaution, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import short_sentence
 from results.stats.ranking import is_full_run
@@ -16,21 +17,15 @@ from results.store.store import Store
 from ..events import CAUTION, OTHERS, Event, Listener, Notice, TrialEnded
 from ..words import listed
 from .machine_changes import change_sentences
-from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
+from .shootout import SMALL_N, memory_n
 
 if TYPE_CHECKING:
     from ..trial.workbench import Workbench
 
-FACT = "caution "
-"""Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
-DISTURBED = "disturbed_runs"
-"""The fact that tells how many runs of a study were disturbed, and by what."""
 MOST_TOLD = 500
-"""Letters of its sentence that are shown."""
+"""Letters of the names of lost nodes that are shown."""
 RECOUNTED = 0.1
 """Once one was disturbed, runs are counted anew after each that makes them more by this part, and at the end."""
-LOST, LEFT = "nodes_lost", "nodes_left"
-"""The facts that name the nodes that a study went on without, the first first, and how many ran each trial then."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -46,7 +41,7 @@ class CautionKeeper:
         self._store = store
         self._lock = Lock()
         self.study: str | None = None
-        self._waiting: dict[str, object] = {}
+        self._waiting: dict[str, ToldCaution] = {}
         self._short_told = False
         self._runs = 0
         self._disturbed = False
@@ -81,9 +76,8 @@ class CautionKeeper:
     def keep(self, caution: str, about: str = "") -> None:
         """Keep a caution, told or not; before the study has begun it waits for it."""
         with self._lock:
-            told_at = datetime.now(UTC).isoformat(timespec="microseconds")
-            told = {"at": told_at, "about": about} if about else told_at
-            self._waiting.setdefault(FACT + caution.rstrip("."), told)
+            told = ToldCaution(caution.rstrip("."), datetime.now(UTC), about)
+            self._waiting.setdefault(told.text, told)
             self._store_waiting()
 
     def begun(self, study: str) -> None:
@@ -97,8 +91,16 @@ class CautionKeeper:
         if self.study is None or not self._waiting:
             return
         with suppress(ResultsError):
-            self._store.note_host(self.study, self._waiting)
+            note_cautions(self._store, self.study, self._waiting.values())
             self._waiting = {}
+
+
+def note_cautions(store: Store, study: str, told: Iterable[ToldCaution]) -> None:
+    """Keep cautions with a study; of those with the same words the last."""
+    store.note(
+        study,
+        lambda notes: replace(notes, cautions=tuple({one.text: one for one in (*notes.cautions, *told)}.values())),
+    )
 
 
 def is_too_short(record: TrialRecord) -> bool:
@@ -111,7 +113,7 @@ def note_short(store: Store, study: str) -> list[str]:
     short = next(filter(is_too_short, store.records(study)), None)
     if short is None:
         return []
-    store.note_host(study, {FACT + short_sentence(short): datetime.now(UTC).isoformat(timespec="microseconds")})
+    note_cautions(store, study, [ToldCaution(short_sentence(short), datetime.now(UTC))])
     return [f"{CAUTION}{short_sentence(short)}."]
 
 
@@ -119,34 +121,24 @@ def note_disturbed(store: Store, study: str) -> None:
     """Keep with a study how many of its runs were disturbed, and by what."""
     found = DisturbedRuns.of(store.records(study))
     if found.disturbed:
-        store.note_host(study, {DISTURBED: {**found.to_json(), "sentence": found.sentence()}})
-
-
-def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
-    """The sentence that runs were disturbed, from the facts of a study, without its full stop; none where none was."""
-    kept = facts.get(DISTURBED)
-    sentence = kept.get("sentence") if isinstance(kept, Mapping) else None
-    return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
+        sentence = found.sentence().rstrip(".")
+        store.note(study, lambda notes: replace(notes, disturbed=sentence))
 
 
 def note_lost(store: Store, study: str, lost: Sequence[str], there: "Workbench") -> None:
     """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
-    before = store.study(study).host.get(LOST)
-    away = [
-        name
-        for name in (*(before if isinstance(before, list) else ()), *lost)
-        if name not in (there.whole or there.site).node_names
-    ]
+    before, here = store.study(study).notes.nodes_lost, (there.whole or there.site).node_names
+    away = tuple(name for name in (*before, *lost) if name not in here)
     if away or before:
-        store.note_host(study, {LOST: away, LEFT: len(there.site.node_names)})
+        store.note(study, lambda notes: replace(notes, nodes_lost=away, nodes_left=len(there.site.node_names)))
 
 
 def fewer_nodes(study: Study) -> list[str]:
     """The sentence on how many of its nodes a study went on, without its full stop; none where none was lost."""
-    lost, count, left = (study.host.get(name) for name in (LOST, "nodes", LEFT))
-    if not (lost and isinstance(lost, list) and isinstance(count, int) and isinstance(left, int) and 0 < left < count):
+    lost, left, count = study.notes.nodes_lost, study.notes.nodes_left, study.host.get("nodes")
+    if not (lost and isinstance(count, int) and 0 < left < count):
         return []
-    names = listed([*map(str, lost)])[:MOST_TOLD]
+    names = listed(lost)[:MOST_TOLD]
     return [f"the rates are on {left} of {count} nodes: {names} {'was' if len(lost) == 1 else 'were'} lost"]
 
 
@@ -155,11 +147,8 @@ def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:
 
     They stand by what they are about, or by their own words; of those about the same there is the last.
     """
-    known = [(name.removeprefix(FACT), value) for name, value in study.host.items() if name.startswith(FACT)]
-    found = [(value if isinstance(value, Mapping) else {"at": value, "about": text}, text) for text, value in known]
-    moments = [(_moment(told["at"]), str(told["about"]), text) for told, text in found]
-    moments.sort(key=lambda one: one[0] or study.created_at)
-    return {about: (at, text) for at, about, text in moments}
+    told = sorted(study.notes.cautions, key=lambda one: one.at or study.created_at)
+    return {one.about or one.text: (one.at, one.text) for one in told}
 
 
 def cautions_of(study: Study) -> list[str]:
@@ -169,11 +158,11 @@ def cautions_of(study: Study) -> list[str]:
 
 def _known(study: Study) -> list[tuple[datetime | None, str]]:
     """All cautions of a study, with when they were told; None for those that follow from its facts."""
-    changes = [(None, text) for text in change_sentences(study.host)]
+    changes = [(None, text) for text in change_sentences(study.notes)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
     told = told_cautions(study)
     at, wait = told.pop(OTHERS, (None, ""))
-    others = "; ".join(filter(None, (*disturbed_caution(study.host), wait)))
+    others = "; ".join(filter(None, (study.notes.disturbed, wait)))
     disturbed = [(at, others)] if others else []
     cluster = study.options.get("cluster")
     model = cluster.get("caution") if study.simulated and isinstance(cluster, Mapping) else None
@@ -184,7 +173,7 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
 def small_caution(study: Study, N: int) -> str | None:
     """The sentence that runs at N tell little of the machine's best rate; None where they do, or nobody knows."""
     whole = None if study.simulated else memory_n(study)
-    if whole is None or SMALL_N * whole <= N or SMALL_N_TOLD in study.host:
+    if whole is None or SMALL_N * whole <= N or study.notes.small_n_told:
         return None
     return (
         f"{CAUTION}N={N:,} is small: the memory holds N={whole:,}, where the machine is faster and another "
@@ -199,13 +188,6 @@ def cautions_of_all(studies: Sequence[Study]) -> list[str]:
     return [
         f"Caution, study {study.name}{_when(study, at)}: {text}." for study in studies for at, text in _known(study)
     ]
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
 
 
 def _when(study: Study, at: datetime | None) -> str:

@@ -4,14 +4,14 @@ import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import Final
 
 from results.errors import NoRoomError, ResultsError
-from results.record import LIKE, Study, TrialRecord
+from results.record import Study, StudyNotes, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
 
@@ -29,13 +29,14 @@ INTERRUPTED: Final = "interrupted"
 
 @dataclass(frozen=True, kw_only=True)
 class MachineFacts:
-    """What a study keeps of the machine it runs on; names, units and None as in `Study`."""
+    """What a study keeps of the machine it runs on, and is noted at first; names, units and None as in `Study`."""
 
     host: Mapping[str, object]
     rpeak_gflops: float | None = None
     price_usd: float | None = None
     power_w: float | None = None
     versions: Mapping[str, str]
+    notes: StudyNotes = field(default_factory=StudyNotes)
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def begin_runs(
     """
     called = f"run-{of.stem}" if isinstance(of, Path) else of
     if like is not None:
-        machine = replace(machine, host={**machine.host, LIKE: f"{like.study}#{like.number}"})
+        machine = replace(machine, notes=replace(machine.notes, like=f"{like.study}#{like.number}"))
     return _begin(store, _study(name or called, str(of), options, machine), name)
 
 
@@ -125,6 +126,7 @@ def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFac
         price_usd=machine.price_usd,
         power_w=machine.power_w,
         versions=machine.versions,
+        notes=machine.notes,
     )
 
 

@@ -1,34 +1,25 @@
 """What repeats of a study tell of its machine, drift during the search and two speeds; kept with the study."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
-from results.record import Kind, TrialRecord
-from results.stats.levels import got_words
-from results.stats.unfit import FALSE_ALARM
-from results.stats.unfit import MOVED as LEAST_MOVED
+import numpy as np
+
+from results.record import Kind, StudyNotes, TrialRecord
+from results.stats.noise import Array
+from results.stats.unfit import FALSE_ALARM, MOVED
 from results.store.store import Store
 
-FACT = "noise_at_first"
 BUSY_NOISE = math.log(2) / math.sqrt(12)
 """Standard deviation of the logarithm of the rate where other programs keep a core busy: the rank that shares it gets
 half of it and the others wait, so that a run loses between nothing and half, and any part of that is as likely."""
 
 
-def noise_at_first(facts: Mapping[str, object]) -> float:
-    """What is kept of it among the facts of a study's machine, as a standard deviation in logarithms; 0 for nothing."""
-    known = facts.get(FACT)
-    return known if isinstance(known, float) else 0.0
-
-
 def note_noise(store: Store, study: str, sd: float) -> float:
     """Keep it where it is more than is known, and return what is known now."""
-    known = noise_at_first(store.study(study).host)
-    if sd > known:
-        store.note_host(study, {FACT: sd})
-    return max(sd, known)
+    return store.note(study, lambda notes: replace(notes, noise_at_first=max(sd, notes.noise_at_first))).noise_at_first
 
 
 def noise_of_pilots(records: Sequence[TrialRecord]) -> float:
@@ -53,84 +44,74 @@ def _program(record: TrialRecord) -> tuple[object, ...]:
     return record.blas, record.kernel, record.ranks, record.threads
 
 
-MOVED = "moved_during_search"
-"""The fact of a machine's largest relative change, which older studies have of a small run that they repeated."""
-REFERENCE = "reference trial "
-"""Begins the name of the fact of a reference configuration, whose first run has that number."""
-APART = "two_speeds_apart"
-"""The fact of how far two speeds are apart, in logarithms; 0 for one."""
 _ALARM = f"of a steady machine 1 study in {1 / FALSE_ALARM:.0f} does so, too"
 
 
-@dataclass(frozen=True)
-class MachineChanges:
-    """What was found of a machine.
+LEAST_DRIFT_SD = 1e-3
+"""Smallest standard deviation of runs, in logarithms: some programs repeat their rates exactly."""
+FEWEST = 3
+"""Runs of the reference from which it tells something: of two, one that was disturbed would look like a drift."""
 
-    Attributes:
-        trial: number of the first run of the reference configuration; 0 where there is none.
-        runs: of that configuration in the search, the first included.
-        moved: relative change that these showed, below 0 for slower; 0 for none.
-        apart: how far two speeds are apart, in logarithms; 0 for one speed.
+
+def drift(runs: Sequence[tuple[float, float]], repeats: Sequence[Array] = ()) -> float:
+    """Return the relative change of the machine from the first to the last of the runs; 0.0 where none is shown.
+
+    Args:
+        runs: of the reference, each a time and a rate.
+        repeats: for each of some configurations the logarithms of rates that ran in one phase, as a confirmation.
     """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
 
-    trial: int = 0
-    runs: int = 0
-    moved: float = 0.0
-    apart: float = 0.0
-
-    @property
-    def facts(self) -> dict[str, object]:
-        """What is kept of it with the study, in place of what was found before."""
-        told = {f"{REFERENCE}{self.trial}": {"runs": self.runs, "moved": self.moved}} if self.trial else {}
-        return {**told, APART: self.apart}
-
-    @property
-    def sentences(self) -> list[str]:
-        """What a reader of the study's rates must know of it; without full stops."""
-        found = []
-        if abs(self.moved) > LEAST_MOVED:
-            found.append(
-                f"the reference configuration, which ran {self.runs} times during the search (first as trial "
-                f"{self.trial}), got {got_words(self.moved)} meanwhile, so runs at different times cannot be compared "
-                f"({_ALARM})"
-            )
-        if self.apart:
-            found.append(
-                f"runs of one configuration fall into two speeds, about {100 * self.apart:.0f} % apart, and which one "
-                f"a run had is not known ({_ALARM})"
-            )
-        return found
+    times, logs = np.array([time for time, _ in runs]), np.log(np.array([rate for _, rate in runs]))
+    squares = sum(float(((own - own.mean()) ** 2).sum()) for own in repeats)
+    freedom = len(runs) - 2 + sum(len(own) - 1 for own in repeats)
+    if len(runs) < FEWEST or np.ptp(times) == 0:
+        return 0.0
+    off = times - times.mean()
+    spread = float((off**2).sum())
+    slope = float((off * logs).sum()) / spread
+    squares += float(((logs - logs.mean() - slope * off) ** 2).sum())
+    sd = max(math.sqrt(squares / freedom), LEAST_DRIFT_SD)
+    if abs(slope) * math.sqrt(spread) / sd < float(stdtrit(freedom, 1 - FALSE_ALARM / 2)):
+        return 0.0
+    return math.expm1(slope * float(np.ptp(times)))
 
 
-def change_sentences(facts: Mapping[str, object]) -> list[str]:
-    """What a reader of a study's rates must know of changes of its machine; without full stops."""
-    anchor = facts.get(MOVED)
-    told = [sentence for one in changes_in(facts) for sentence in one.sentences]
-    if isinstance(anchor, float) and abs(anchor) > LEAST_MOVED:
-        told.insert(
-            0,
-            f"a small run that was repeated during the search got up to {got_words(anchor)}, so runs at different "
-            "times cannot be compared",
-        )
-    return told
+def got_words(changed: float) -> str:
+    """Say what a machine or a run got that changed by this part, after "got": as `levels.did_words`."""
+    if changed >= 1:
+        return f"{1 + changed:.3g} times as fast"
+    return f"{100 * abs(changed):.0f} % {'faster' if changed > 0 else 'slower'}"
 
 
-def moved_during_search(facts: Mapping[str, object]) -> float:
-    """The largest change among the facts of a study's machine, below 0 for slower; 0 for none."""
-    anchor = facts.get(MOVED)
-    found = [one.moved for one in changes_in(facts)]
-    return max([anchor if isinstance(anchor, float) else 0.0, *found], key=abs)
+def with_changes(notes: StudyNotes, found: StudyNotes) -> StudyNotes:
+    """Notes with changes that were found later: of each reference, and of two speeds, in place of those before."""
+    changes = {**notes.machine_changes, **found.machine_changes}
+    return replace(notes, machine_changes=changes, two_speeds_apart=found.two_speeds_apart)
 
 
-def changes_in(facts: Mapping[str, object]) -> list[MachineChanges]:
-    """What is kept among the facts of a study's machine: of each reference, and of two speeds."""
+def change_sentences(notes: StudyNotes) -> list[str]:
+    """What a reader of the study's rates must know of changes of its machine; without full stops."""
     found = []
-    for name, value in facts.items():
-        trial = name.removeprefix(REFERENCE)
-        if not name.startswith(REFERENCE) or not trial.isdecimal() or not isinstance(value, Mapping):
-            continue
-        runs, moved = value.get("runs"), value.get("moved")
-        if isinstance(runs, int) and isinstance(moved, float):
-            found.append(MachineChanges(int(trial), runs, moved))
-    apart = facts.get(APART)
-    return [*found, MachineChanges(apart=apart)] if isinstance(apart, float) and apart else found
+    if abs(notes.moved_during_search) > MOVED:
+        found.append(
+            f"a small run that was repeated during the search got up to {got_words(notes.moved_during_search)}, so "
+            "runs at different times cannot be compared"
+        )
+    found += [
+        f"the reference configuration, which ran {runs} times during the search (first as trial {trial}), got "
+        f"{got_words(moved)} meanwhile, so runs at different times cannot be compared ({_ALARM})"
+        for trial, (runs, moved) in notes.machine_changes.items()
+        if abs(moved) > MOVED
+    ]
+    if notes.two_speeds_apart:
+        found.append(
+            f"runs of one configuration fall into two speeds, about {100 * notes.two_speeds_apart:.0f} % apart, and "
+            f"which one a run had is not known ({_ALARM})"
+        )
+    return found
+
+
+def moved_during_search(notes: StudyNotes) -> float:
+    """The largest change of the machine, below 0 for slower; 0 for none."""
+    return max([notes.moved_during_search, *(moved for _, moved in notes.machine_changes.values())], key=abs)

@@ -2,21 +2,18 @@
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import LESSON, Kind, Study, TrialRecord, TrialState
+from results.record import Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 
 from ..database import db_option
 from ..engines.outcomes import Fidelity
 from ..errors import TunerError, UsageError
 
-WHOLE_MEMORY = "whole_memory"
-"""The fact of a study's host that is what was predicted of the whole memory."""
 TEXTBOOK = "the textbook"
 """What the configuration is called that others are held against at a larger N."""
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
@@ -27,10 +24,6 @@ COUNTED = SEARCHED | {Kind.REFERENCE}
 """Kinds of trials that a budget of trials limits."""
 RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
-ALL_TRIED = "all_tried"
-"""The fact of a study's host that no configuration of its space is left."""
-PROGRAMS = "programs_of"
-"""The fact of a comparison that names the studies whose programs and libraries it ran, where these differ."""
 FEWEST_EXPLAINED = 5
 """Runs below which there is nothing to explain."""
 
@@ -56,12 +49,6 @@ def is_conclusive(record: TrialRecord) -> bool:
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _KEPT = 60
 """Letters of a name that a folder keeps where it cannot keep all."""
-
-
-def programs_of(study: Study) -> Sequence[str]:
-    """The studies whose programs a study ran in turn; none where it ran one."""
-    found = study.host.get(PROGRAMS)
-    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def study_folder(name: str) -> str:
@@ -121,7 +108,7 @@ def made_by(study: Study) -> str | None:
 
     It decides which studies a list leaves out, and which is meant where no name is given.
     """
-    if LESSON in study.host:
+    if study.notes.lesson:
         return "learn"
     if is_shootout(study):
         return "blas"

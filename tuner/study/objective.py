@@ -24,7 +24,7 @@ from ..engines.learned_power import LearnedPower
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, NO_WATTS, Equipment, host_count
-from .machine_changes import moved_during_search, noise_at_first
+from .machine_changes import moved_during_search
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",
@@ -140,7 +140,7 @@ class Objective:
                 raise UsageError(f"⟦{option}⟧ {asked} needs {need} of the machine: {where}", field=option)
         power = LearnedPower(host_count(study.host, "physical_cores"))
         other = Objective(against, machine, power=power) if against else None
-        return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host), power)
+        return Objective(name, machine, other, study.notes.noise_at_first, moved_during_search(study.notes), power)
 
     @property
     def by_measured_power(self) -> bool:
@@ -276,7 +276,7 @@ def of_study(study: Study) -> Objective:
     machine, against = Equipment.of(study), study.options.get("pareto")
     weighed = Objective(str(against), machine) if against else None
     name = str(study.options.get("objective", "gflops"))
-    return Objective(name, machine, weighed, noise_at_first(study.host), moved_during_search(study.host))
+    return Objective(name, machine, weighed, study.notes.noise_at_first, moved_during_search(study.notes))
 
 
 def unit_of(name: str, machine: Equipment) -> str:

@@ -15,15 +15,12 @@ from results.stats.noise import noise_of
 from results.stats.paired import Lead, leads, order_of
 from results.stats.ranking import Ranked
 
-from .machine_changes import noise_at_first
 from .shootout import RIVAL, blas_of
 
 DOUBT = 4.0
 """A library is hopelessly slow only if so many standard deviations of a run are no reason for it."""
 CONTRADICTED = 2.0
 """A library whose best HPL stands so many times worse against the first than its dgemm does was not searched well."""
-DGEMM = "dgemm_gflops_by_blas"
-"""The fact of a study's machine: the rate of dgemm of each library on one core, as it was timed before the searches."""
 LEAST_ROUNDS = 3
 """Before so many nothing is said: fewer may agree by luck."""
 CLAIMED = 0.95
@@ -234,12 +231,6 @@ def contradicted(best: Mapping[str, Ranked], dgemm: Mapping[str, float]) -> list
     return [name for name, part in parts.items() if dgemm.get(name, 0.0) / dgemm[first] > CONTRADICTED * part]
 
 
-def dgemm_of(study: Study) -> dict[str, float]:
-    """The rate of dgemm of each library of a study, as far as it is known."""
-    known = study.host.get(DGEMM)
-    return {str(name): float(rate) for name, rate in known.items()} if isinstance(known, Mapping) else {}
-
-
 def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
     """By how much runs differ here, as the repeated runs of the searches and what was before them tell."""
     runs = defaultdict[str, list[float]](list)
@@ -247,5 +238,5 @@ def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
         if record.kind is Kind.SEARCH and record.ranked and record.gflops and record.undisturbed:
             runs[record.key].append(record.gflops)
     repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
-    at_first = noise_at_first(study.host)
+    at_first = study.notes.noise_at_first
     return noise_of(repeated, at_first).usual if repeated else at_first

@@ -21,8 +21,6 @@ RIVAL = 0.5
 SMALL_N = 0.25
 """Part of the N of the whole memory below which the order of libraries may be another there: at a quarter of N panels
 and messages, which grow with N^2, have four times their share of a time that grows with N^3."""
-SMALL_N_TOLD = "small_n_told"
-"""Name of the fact at which N a study said that it is small, so that nobody reads it twice."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def sentences(
     """What to tell of a comparison of libraries, and of programs; nothing where there is none."""
     if not (libraries or programs):
         return []
-    known = study.simulated or SMALL_N_TOLD in study.host
+    known = study.simulated or study.notes.small_n_told > 0
     small = None if known else small_n(n_of(ranking[0]), memory_n(study))
     others = [one.sentence for one in (*libraries[1:], *programs[1:])]
     return [*others, repeated(libraries or programs), *([small] if small else [])]

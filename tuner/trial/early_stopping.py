@@ -9,7 +9,7 @@ from statistics import fmean
 from hpl.params import HplParams
 from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
-from results.stats.intervals import prediction_margin
+from results.stats.intervals import USUAL_COUNT
 
 from .ladder import STOPS
 
@@ -103,3 +103,20 @@ def updated(panels: Sequence[Panel], hpl: HplParams | None) -> list[Panel]:
 def rate_until(panel: Panel) -> float:
     """GFLOPS from the first panel to this one."""
     return fraction_done(panel.N, panel.column) * flop_count(panel.N) / panel.time_s / 1e9
+
+
+def prediction_margin(values: Sequence[float], usual_sd: float, certainty: float) -> float:
+    """Return how far the next value is above the mean at most, or below it at most, in the values' unit.
+
+    It is Student's t for one more value, with the pooled standard deviation of the values and the usual one.
+
+    Args:
+        values: the values so far, at least one.
+        usual_sd: the prior standard deviation.
+        certainty: probability that the next value is within the margin on one side, below 1.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
+
+    mean, freedom = fmean(values), len(values) - 1 + USUAL_COUNT
+    squares = sum((value - mean) ** 2 for value in values) + USUAL_COUNT * usual_sd**2
+    return float(stdtrit(freedom, certainty)) * math.sqrt(squares / freedom * (1 + 1 / len(values)))

@@ -20,7 +20,7 @@ from ..engines.points import starts_of_each
 from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
-from ..machine.equipment import POWER_SOURCE, PROGRAM
+from ..machine.equipment import PROGRAM
 from ..machine.left_out import too_slow
 from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
@@ -30,7 +30,7 @@ from ..study.again import SteadyLoad
 from ..study.cautions import note_lost
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
-from ..study.names import WHOLE_MEMORY, resume_command
+from ..study.names import resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.budget_rule import BudgetRule
@@ -161,7 +161,7 @@ def _note_unmeasured(session: StudySession) -> None:
     decides = any(one.by_measured_power for one in (objective, objective.against) if one is not None)
     given = store.study(session.study).power_w is not None
     if given or not decides:
-        store.note_host(session.study, {POWER_SOURCE: ""})
+        store.note(session.study, lambda notes: replace(notes, power_source=""))
     if decides:
         instead = "the power that was given counts" if given else "nothing can be ranked by MFLOPS/W"
         session.say(
@@ -267,7 +267,7 @@ class Campaign:
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
         predicts = self.predicts and not self.joined
         if predicts:
-            session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
+            session.context.store.note(session.study, lambda notes: replace(notes, whole_memory={}))
         kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
         confirming_runs = finalists * options.confirm + SMALLER_COST
         repeats_one = options.reference and len(self.evaluators) == 1 and not self.joined

@@ -6,13 +6,11 @@ from importlib.metadata import version
 
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
-from results.metrics import nearest_the_wall
-from results.record import TrialRecord
+from results.record import StudyNotes, TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence
 
 from ..errors import TunerError, UsageError
-from ..machine.equipment import POWER_SOURCE
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.lifecycle import BegunStudy, MachineFacts, begin, go_on
@@ -81,6 +79,12 @@ def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
     return store.records(name)
 
 
+NEAREST_THE_WALL = ("meter", "redfish", "ipmi", "pm_counters", "slurm", "hwmon", "rapl", "nvml", "amdsmi")
+"""Sources of power; what the first ones measure holds more of a machine."""
+BESIDE_RAPL = ("nvml", "amdsmi")
+"""Sources whose power is not in that of RAPL, and is added to it."""
+
+
 def power_source(options: TuneOptions, workbench: Workbench) -> str:
     """Which measurement of the power counts: the one that was asked for, else the nearest to the wall; "" without one.
 
@@ -90,7 +94,8 @@ def power_source(options: TuneOptions, workbench: Workbench) -> str:
     meters = workbench.evaluator.meters
     names = meters.names if meters else []
     if options.power_source is None:
-        return nearest_the_wall(names)
+        first = next((name for name in NEAREST_THE_WALL if name in names), "")
+        return "+".join([first, *(name for name in BESIDE_RAPL if name in names)]) if first == "rapl" else first
     missing = [name for name in options.power_source.split("+") if name not in names]
     if missing:
         why = meters.refused.get(missing[0], "is not there") if meters else "is not there"
@@ -105,9 +110,10 @@ def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
     """What a study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workbench.site
     return MachineFacts(
-        host={**site.facts(), **({POWER_SOURCE: source} if (source := power_source(options, workbench)) else {})},
+        host=site.facts(),
         rpeak_gflops=site.rpeak.gflops if site.program.workload.has_peak else None,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),
         versions=versions(site),
+        notes=StudyNotes(power_source=power_source(options, workbench)),
     )

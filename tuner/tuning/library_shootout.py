@@ -26,7 +26,7 @@ from ..study.lifecycle import BegunStudy, elapsed_s
 from ..study.names import resume_command
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
+from ..study.rounds import CLAIMED, Order, Rounds, champions, contradicted, near, shown_noise
 from ..study.search.reference_runs import tell_changes
 from ..study.search.trials import StudyTrials, UnavailableParts
 from ..study.session import StudyContext
@@ -155,9 +155,9 @@ class BlasCampaign:
     def _dgemm(self, names: Sequence[str]) -> Mapping[str, float]:
         """The rate of dgemm of each library, which is kept with the study."""
         found = {name: probe.gflops for name in names if (probe := self.workbench.site.best_probe(name))}
-        if found:
-            self.context.store.note_host(self.begun.name, {DGEMM: found})
-        return dgemm_of(self.context.store.study(self.begun.name))
+        return self.context.store.note(
+            self.begun.name, lambda notes: replace(notes, dgemm_gflops_by_blas=found or notes.dgemm_gflops_by_blas)
+        ).dgemm_gflops_by_blas
 
     def _searched_again(
         self, champions: Mapping[str, Champion], dgemm: Mapping[str, float], number: int

@@ -201,8 +201,6 @@ def _first_n(site: Inventory, target_s: float, largest_n: int) -> int:
 FOLDER = "ping-pong"
 PROGRAM = "hpltune's ping-pong"
 """As it is stored."""
-HALF_NB = "dgemm_half_nb"
-"""The fact of the machine that a study keeps."""
 SHARE = 0.05
 """Of the time that is left, what it may take at most; it usually takes one or two seconds."""
 LIMIT_S = 10.0
@@ -245,7 +243,7 @@ def timed_at_first(trials: StudyTrials[Evaluator], known: Probes) -> Probes:
     from ..machine.calibrator import half_nb_of  # noqa: PLC0415 - needed once there is something to read
 
     probe, half_nb = _probe(found, session.study, site, asked), half_nb_of(found)
-    store.note_host(session.study, {HALF_NB: half_nb})
+    store.note(session.study, lambda notes: replace(notes, dgemm_half_nb=half_nb))
     store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
@@ -258,8 +256,7 @@ def stored(store: Store, study: str, known: Probes) -> Probes:
     probe = next((one for one in store.network.probes(study) if one.program == PROGRAM), None)
     if probe is None:
         return known
-    half_nb = store.study(study).host.get(HALF_NB)
-    return replace(known, messages=_messages(probe), half_nb=half_nb if isinstance(half_nb, float) else None)
+    return replace(known, messages=_messages(probe), half_nb=store.study(study).notes.dgemm_half_nb)
 
 
 def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) -> NetworkProbe:

@@ -1,17 +1,18 @@
 """What is predicted of the whole memory, of the configuration that was the fastest in turn at a larger N."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 from results.metrics import four_digits
+from results.plain import typed
 from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
 
-from ..study.names import TEXTBOOK, WHOLE_MEMORY
+from ..study.names import TEXTBOOK
 from .extrapolation import Extrapolation
 
 APART, APART_OF_FIRST = 0.07, 0.05
@@ -142,15 +143,12 @@ def probability_faster(ratio: float, larger: float, part: float, noise: Noise) -
 
 def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:
     """Keep a prediction in place of an older one."""
-    store.note_host(study, {WHOLE_MEMORY: asdict(noted)})
+    store.note(study, lambda notes: replace(notes, whole_memory=asdict(noted)))
 
 
 def prediction_of(study: Study) -> NotedPrediction | None:
     """Return what was predicted last; None where nothing was, or by an older hpltune."""
-    known = study.host.get(WHOLE_MEMORY)
-    if not isinstance(known, Mapping) or "full" not in known:
-        return None
-    full = known["full"]
-    tuples = {name: tuple(full[name]) for name in ("coefficients", "gflops_range")}
-    rivals = tuple(Rival(**rival) for rival in known["rivals"])
-    return NotedPrediction(**{**known, "full": Extrapolation(**{**full, **tuples}), "rivals": rivals})
+    with suppress(ValueError):
+        noted: NotedPrediction = typed(NotedPrediction, study.notes.whole_memory)
+        return noted
+    return None

@@ -30,7 +30,7 @@ from ..study.names import SEARCHED
 from ..study.search.search_limits import RunTimeEstimate
 from ..study.search.trials import StudyTrials
 from ..study.session import StudySession
-from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
+from ..study.shootout import libraries_of, small_n
 from ..trial.evaluate import Evaluator
 from ..trial.ladder import PREFIX_PARTS, ladder
 from ..trial.plan import parse_layout
@@ -207,7 +207,7 @@ def _caution(session: StudySession, largest_n: int) -> None:
     small = small_n(session.space.largest_n, largest_n) if len(libraries_of(session.space)) > 1 else None
     if small:
         session.context.say(small, caution=True)
-        session.context.store.note_host(session.study, {SMALL_N_TOLD: session.space.largest_n})
+        session.context.store.note(session.study, lambda notes: replace(notes, small_n_told=session.space.largest_n))
 
 
 def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from sqlalchemy import ColumnElement, insert, or_, select
 
 from ...plain import time_text, unicode_text
-from ..networks import Transaction
+from ..database import Database
 from ..schema import AUDIT
 
 AuditPlace = tuple[datetime, str]
@@ -75,8 +75,7 @@ class AuditAsked:
 class AuditLog:
     """The methods of a store for actions; each is one transaction."""
 
-    reading: Transaction
-    writing: Transaction
+    database: Database
 
     def note(self, done: AuditedAction) -> None:
         """Store an action that was done now."""
@@ -90,7 +89,7 @@ class AuditLog:
             "status": done.status,
             "detail": unicode_text(done.detail),
         }
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(insert(AUDIT).values(**row))
 
     def newest(
@@ -111,7 +110,7 @@ class AuditLog:
         if before is not None:
             at = time_text(before[0])
             query = query.where(or_(AUDIT.c.at < at, (AUDIT.c.at == at) & (AUDIT.c.id < before[1])))
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return [
                 AuditRow(row.id, datetime.fromisoformat(row.at), AuditedAction(*row[2:]))
                 for row in connection.execute(query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,8 +12,8 @@ from sqlalchemy import Connection, RowMapping, Select, exists, func, insert, sel
 
 from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
 from ...plain import moment_of, time_text, unicode_text
+from ..database import Database
 from ..lease import Lease
-from ..networks import Transaction
 from ..outbox import tell_state
 from ..rows import json_text, object_of
 from ..schema import CAMPAIGNS, STUDIES
@@ -31,17 +31,9 @@ DECLARED_DEAD = "an administrator said that its process is dead; it goes on wher
 
 @dataclass(frozen=True)
 class CampaignQueue:
-    """The methods of a store for campaigns that are handed in; each is one transaction.
+    """The methods of a store for campaigns that are handed in; each is one transaction."""
 
-    Attributes:
-        alone: a transaction that no other process is in at the same time.
-        alive: tells whether another process that holds a lease still runs.
-    """
-
-    reading: Transaction
-    writing: Transaction
-    alone: Transaction
-    alive: Callable[[Connection, Lease], bool]
+    database: Database
 
     def add(self, order: CampaignOrder, *, numbered: bool = False) -> CampaignEntry:
         """Store a campaign, or return the one that the same key of the same user made.
@@ -69,7 +61,7 @@ class CampaignQueue:
             "machine": order.machine,
             "faults": 0,
         }
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             known = self._of_key(connection, order)
             if known is not None:
                 return known
@@ -99,30 +91,30 @@ class CampaignQueue:
 
     def find(self, name: str) -> CampaignEntry | None:
         """Read a campaign; None where nobody handed in one of this name."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
         return None if row is None else _entry(row)
 
     def of_names(self, names: Collection[str]) -> Mapping[str, CampaignEntry]:
         """Read those campaigns of these names that were handed in."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names))).mappings().all()
         return {row["name"]: _entry(row) for row in rows}
 
     def is_study(self, name: str) -> bool:
         """Return whether there is a study of this name, whoever began it."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(select(STUDIES.c.name).where(STUDIES.c.name == name)).first() is not None
 
     def hosts_at_work(self) -> Sequence[tuple[str, str]]:
         """List the studies that other living processes work on, each with the host of such a process."""
         query = select(STUDIES.c.name, STUDIES.c.owner).where(STUDIES.c.owner.is_not(None))
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             held = [
                 (name, lease) for name, owner in connection.execute(query).all() for lease in Lease.parse_all(owner)
             ]
             others = [(name, lease) for name, lease in held if lease != Lease.mine()]
-            return [(name, lease.host) for name, lease in others if self.alive(connection, lease)]
+            return [(name, lease.host) for name, lease in others if self.database.alive(connection, lease)]
 
     def entries(self, states: Collection[QueueState]) -> Sequence[CampaignEntry]:
         """Read campaigns in these states, oldest first."""
@@ -141,7 +133,7 @@ class CampaignQueue:
         return self._read(select(CAMPAIGNS).where(ended, CAMPAIGNS.c.started_at.is_not(None)))
 
     def _read(self, query: Select[Any]) -> list[CampaignEntry]:
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 
     def want(self, name: str, wanted: WantedState) -> CampaignEntry:
@@ -151,7 +143,7 @@ class CampaignQueue:
             UnknownStudyError: nobody handed in a campaign of this name.
             CampaignStateError: it has ended, in a way that this cannot change.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             entry = _entry(_row(connection, name))
             state = _after(entry, wanted)
             values: dict[str, Any] = {"wanted": wanted, "state": state}
@@ -169,7 +161,7 @@ class CampaignQueue:
         Raises:
             UnknownStudyError: nobody handed in a campaign of this name.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             return _changed(connection, name, {"priority": priority})
 
     def claim(self, name: str) -> bool:
@@ -178,7 +170,7 @@ class CampaignQueue:
         Returns:
             Whether it is ours now; False also where it is no longer queued.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             running = select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)
             busy = {place for row in connection.execute(running).mappings() for place in _entry(row).order.places}
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
@@ -212,7 +204,7 @@ class CampaignQueue:
         Returns:
             False, and nothing is stored, where it belongs to another process.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
             entry = None if row is None else _entry(row)
             if entry is None or entry.owner != Lease.mine():
@@ -234,14 +226,14 @@ class CampaignQueue:
         here = (
             (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.state == QueueState.RUNNING) & (CAMPAIGNS.c.owner == str(starter))
         )
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             taken = connection.execute(update(CAMPAIGNS).where(here).values(owner=str(Lease.mine()), heard_at=_now()))
             return _entry(_row(connection, name)) if taken.rowcount == 1 else None
 
     def beat(self, *names: str) -> None:
         """Say that this process still runs, which works on these campaigns or starts them."""
         ours = CAMPAIGNS.c.name.in_(names) & (CAMPAIGNS.c.owner == str(Lease.mine()))
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(update(CAMPAIGNS).where(ours).values(heard_at=_now()))
 
     def end(
@@ -258,7 +250,7 @@ class CampaignQueue:
         """
         here = (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.owner == str(owner or Lease.mine()))
         values = {"state": state, "reason": unicode_text(reason), "ended_at": _now(), "owner": None}
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             if connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount != 1:
                 return False
             _tell(connection, [_entry(_row(connection, name))], slower=slower)
@@ -281,7 +273,7 @@ class CampaignQueue:
                 are lost; None where it claims none that it does not work on itself.
             deaths: how processes ended, in words, by their campaigns, where that is known.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
             lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent, begun)]
             left = [_take_away(connection, entry, *_recovered(entry, deaths or {})) for entry in lost]
@@ -297,7 +289,7 @@ class CampaignQueue:
             UnknownStudyError: nobody handed in a campaign of this name.
             CampaignStateError: no process works on it, or it can be seen from here that the process runs.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             entry = _entry(_row(connection, name))
             if entry.state is not QueueState.RUNNING:
                 raise CampaignStateError(f"no process works on campaign {name}: it is {entry.state}")
@@ -320,7 +312,7 @@ class CampaignQueue:
             return begun is not None and entry.name not in begun
         # A process of this machine is seen, silent or not; it may have been stopped for a while.
         dead = entry.owner in silent and not entry.owner.of_this_boot
-        return dead or not self.alive(connection, entry.owner)
+        return dead or not self.database.alive(connection, entry.owner)
 
 
 def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
@@ -443,49 +435,30 @@ def _now() -> str:
     return time_text(datetime.now(UTC))
 
 
-@dataclass(frozen=True)
-class QueueFacts:
-    """How campaigns stand that were handed in.
-
-    Attributes:
-        counts: of each state that there is.
-        oldest: when the one was handed in that waits longest; None where none waits.
-    """
-
-    counts: Mapping[QueueState, int]
-    oldest: datetime | None
-
-
-def queue_facts(reading: Transaction) -> QueueFacts:
-    """Count campaigns."""
+def queue_counts(database: Database) -> tuple[Mapping[QueueState, int], datetime | None]:
+    """Count campaigns, and read when the one was handed in that waits longest."""
     by_state = select(CAMPAIGNS.c.state, func.count()).group_by(CAMPAIGNS.c.state)
     first = select(func.min(CAMPAIGNS.c.handed_in_at)).where(CAMPAIGNS.c.state == QueueState.QUEUED)
-    with reading() as connection:
+    with database.reading() as connection:
         counts = {QueueState(state): count for state, count in connection.execute(by_state)}
         oldest = connection.execute(first).scalar_one_or_none()
-    return QueueFacts(counts, moment_of(oldest))
+    return counts, moment_of(oldest)
 
 
 @dataclass(frozen=True)
 class UntoldEnds:
-    """The methods of a store for what is to be told of ends; each is one transaction.
+    """The methods of a store for what is to be told of ends; each is one transaction."""
 
-    Attributes:
-        alone: a transaction that no other process is in at the same time.
-    """
-
-    reading: Transaction
-    writing: Transaction
-    alone: Transaction
+    database: Database
 
     def take(self) -> tuple[str, EndEvent] | None:
         """Take the end that waits longest, with its campaign; no other process gets it then. None where none waits."""
         waiting = CAMPAIGNS.c.untold.is_not(None)
         query = select(CAMPAIGNS.c.name, CAMPAIGNS.c.untold).where(waiting).order_by(CAMPAIGNS.c.ended_at).limit(1)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             if connection.execute(query).first() is None:
                 return None
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             row = connection.execute(query).first()
             if row is None:
                 return None
@@ -495,5 +468,5 @@ class UntoldEnds:
     def give_back(self, name: str, event: EndEvent) -> None:
         """Let an end wait again that this process took and has not told."""
         here = (CAMPAIGNS.c.name == name) & CAMPAIGNS.c.untold.is_(None)
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(update(CAMPAIGNS).where(here).values(untold=event))

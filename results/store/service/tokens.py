@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, delete, insert, or_, select, upda
 
 from ...errors import ResultsError
 from ...plain import moment_of, time_text
-from ..networks import Transaction
+from ..database import Database
 from ..schema import TOKENS
 
 
@@ -87,15 +87,9 @@ def token_hash(token: str) -> str:
 
 @dataclass(frozen=True)
 class TokenBook:
-    """The methods of a store for tokens; each is one transaction.
+    """The methods of a store for tokens; each is one transaction."""
 
-    Attributes:
-        alone: a transaction that no other process is in at the same time.
-    """
-
-    reading: Transaction
-    writing: Transaction
-    alone: Transaction
+    database: Database
 
     def create(self, name: str, scope: AccessScope, expires_at: datetime | None) -> tuple[TokenEntry, str]:
         """Make a token, and return it too: it can never be read again.
@@ -112,7 +106,7 @@ class TokenBook:
             "created_at": time_text(now),
             "expires_at": None if expires_at is None else time_text(expires_at),
         }
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             known = _named(connection, name)
             if known is not None and _entry(known).state(now) is TokenState.VALID:
                 raise ResultsError(f"there is a token {name} already: choose another name, or revoke it first")
@@ -122,12 +116,12 @@ class TokenBook:
 
     def entries(self) -> Sequence[TokenEntry]:
         """Read all tokens in the order of their names."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return [_entry(row) for row in connection.execute(select(TOKENS).order_by(TOKENS.c.name)).mappings()]
 
     def exist(self) -> bool:
         """Return whether there is any token; also one that does not work any more closes the service."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return connection.execute(select(TOKENS.c.name).limit(1)).first() is not None
 
     def find(self, token: str) -> TokenEntry | None:
@@ -136,7 +130,7 @@ class TokenBook:
 
     def of_hash(self, digest: str) -> TokenEntry | None:
         """Read what is known of the token with this hash; None where it is unknown."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             row = connection.execute(select(TOKENS).where(TOKENS.c.hash == digest)).mappings().first()
         return None if row is None else _entry(row)
 
@@ -146,7 +140,7 @@ class TokenBook:
         Raises:
             UnknownTokenError: there is no token of this name.
         """
-        with self.alone() as connection:
+        with self.database.alone() as connection:
             _existing(connection, name)
             here = (TOKENS.c.name == name) & TOKENS.c.revoked_at.is_(None)
             connection.execute(update(TOKENS).where(here).values(revoked_at=time_text(datetime.now(UTC))))
@@ -159,7 +153,7 @@ class TokenBook:
         if entry.used_at is not None and entry.used_at > before:
             return
         long_ago = or_(TOKENS.c.used_at.is_(None), TOKENS.c.used_at <= time_text(before))
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             here = (TOKENS.c.hash == entry.hash) & long_ago
             connection.execute(update(TOKENS).where(here).values(used_at=time_text(now)))
 

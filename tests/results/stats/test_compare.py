@@ -12,8 +12,9 @@ from scipy import stats
 
 from results.stats.compare import Contrast, RateSample, contrasts, holm, runs_of_each
 from results.stats.noise import noise_of
-from results.stats.occasions import Occasions, TimedRate, occasions_of
+from results.stats.occasions import Occasions
 from results.stats.ranking import Time
+from tuner.study.occasions import TimedRate, occasions_of
 
 FAST = (75.1, 75.9, 75.4, 76.0)
 SLOW = (73.9, 74.6, 74.1)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from results.stats.unfit import FALSE_ALARM, drift, two_speeds
+from results.stats.unfit import FALSE_ALARM, two_speeds
+from tuner.study.machine_changes import drift
 
 STUDIES = 600
 MOST_FALSE = FALSE_ALARM + 3 * (FALSE_ALARM / STUDIES) ** 0.5

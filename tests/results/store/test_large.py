@@ -56,7 +56,7 @@ def test_the_version_is_another_one_after_each_write_only(store: Store) -> None:
     assert store.lists.version() == before
     add(store, 70.0)
     assert store.lists.version() != before
-    assert store.lists.tally("study").trials == store.lists.extent("study").last == 1
+    assert store.tallies("study")["study"].trials == store.lists.extent("study").last == 1
 
 
 def test_of_a_cluster_that_lost_nodes_what_ran_on_those_left_is_ranked(store: Store) -> None:

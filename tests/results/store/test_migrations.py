@@ -1,3 +1,4 @@
+import json
 import platform
 import re
 import shutil
@@ -8,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_builders import begun, finished
+from record_builders import START, begun, finished
 from sqlalchemy import create_engine, inspect
 
 from results.errors import ResultsError, StoreWarning
-from results.record import Invalidity, Kind, TrialState
+from results.record import Invalidity, Kind, StudyNotes, ToldCaution, TrialState
 from results.stats.ranking import rank
 from results.store import migrations
 from results.store.lease import Lease
@@ -308,3 +309,37 @@ def test_of_campaigns_of_schema_11_nobody_is_told_any_more(written: Store) -> No
     assert ended is not None
     assert ended.state == "done"
     assert written.untold.take() is None
+
+
+def test_notes_of_schema_13_leave_the_facts_of_the_machine(schema_1: Path) -> None:
+    told, later = START.isoformat(), {"at": START.isoformat(), "about": "other programs"}
+    host = {
+        "cores": 2, "note": "with jumbo frames", "tag new": True, "tag old": False, "like": "one#2",
+        "caution node n2 is slow": told, "caution the machine is busy": later, "caution of nobody knows when": None,
+        "disturbed_runs": {"runs": 4, "sentence": "2 of 4 runs were disturbed."}, "nodes_lost": ["n2"], "nodes_left": 3,
+        "reference trial 3": {"runs": 4, "moved": -0.08}, "reference trial 7": None, "two_speeds_apart": 0.0,
+        "cannot have NB = 96": {"NB": 96}, "simulated_opening": [[{"NB": 96}, 7.5]], "small_n_told": 1856,
+        "dgemm_half_nb": 13.5, "dgemm_gflops_by_blas": {"blis": 40.0}, "whole_memory": None, "noise_at_first": "loud",
+    }  # fmt: skip
+    with closing(sqlite3.connect(schema_1)) as connection, connection:
+        (name,) = connection.execute("SELECT name FROM studies").fetchone()
+        connection.execute("UPDATE studies SET host = ? WHERE name = ?", (json.dumps(host), name))
+    with Store.open(schema_1) as store:
+        study = store.study(name)
+    assert study.host == {"cores": 2}
+    busy = ToldCaution("the machine is busy", START, "other programs")
+    assert study.notes == StudyNotes(
+        note="with jumbo frames",
+        tags=("new",),
+        like="one#2",
+        cautions=(ToldCaution("node n2 is slow", START), busy, ToldCaution("of nobody knows when")),
+        disturbed="2 of 4 runs were disturbed",
+        nodes_lost=("n2",),
+        nodes_left=3,
+        machine_changes={"3": (4, -0.08)},
+        small_n_told=1856,
+        dgemm_half_nb=13.5,
+        dgemm_gflops_by_blas={"blis": 40.0},
+        cannot_have=({"NB": 96},),
+        simulated_opening=(({"NB": 96}, 7.5),),
+    )

@@ -79,7 +79,7 @@ def test_the_baseline_is_the_oldest_sound_check_unless_people_mark_another(store
 def test_a_check_of_an_older_version_with_a_burn_in_and_runs_of_hpcc_is_read(store: Store) -> None:
     told = kept(a_check(runs=(NodeRun("fft-1", "node1", 1.4), NodeRun("random-access-1", "node1", 0.03))))
     number = store.node_checks.add(told)
-    with store.node_checks.writing() as connection:
+    with store.node_checks.database.writing() as connection:
         connection.execute(
             update(NODE_CHECKS).values(more='{"soak": [{"node": "node1", "at_s": 60.0, "gflops": 75.0}]}')
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from as_user import Run
+from record_builders import add_facts
 
 from results.store.store import Store
 from tuner.service.pages.campaign.explanations import Explanations
@@ -89,7 +90,7 @@ SHOWN = {
 @pytest.mark.heavy
 def test_a_caution_stands_wherever_the_rates_of_its_study_are_shown(hpltune: Run, home: Path, busy: Path) -> None:
     with Store.open(busy) as store:
-        store.note_host(STUDIES[0], {"hypervisor": True})
+        add_facts(store, STUDIES[0], {"hypervisor": True})
     for name, shown in SHOWN.items():
         text = shown(hpltune, home)
         assert BUSY in text, name
@@ -119,7 +120,7 @@ def test_the_runs_of_a_quiet_machine_have_no_caution_of_load(hpltune: Run, home:
 def test_pages_say_host_machine_and_when_the_runs_were_made(hpltune: Run, home: Path, busy: Path) -> None:
     with Store.open(busy) as store:
         study = store.study(STUDIES[0])
-        store.note_host(STUDIES[0], {"sockets": 2, "threads_per_core": 2})
+        add_facts(store, STUDIES[0], {"sockets": 2, "threads_per_core": 2})
     page = page_of("report", STUDIES[0], option="-o")(hpltune, home)
     day = f"{study.created_at:%Y-%m-%d}"
     assert f"Measured on {study.host['hostname']}" in page

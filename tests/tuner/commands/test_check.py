@@ -12,13 +12,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from as_user import Run, program
-from record_builders import a_study, begun, finished
+from record_builders import a_study, add_facts, begun, finished
 from replayed import replaying
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from results.disturbance import Cause, Conditions, Disturbance, Reason
-from results.record import SIMULATOR
+from results.record import SIMULATOR, StudyNotes, ToldCaution
 from results.report.model import Sentence, Table
 from results.store.store import Store
 from tuner.asks.check import CheckAsk, CheckVerdict
@@ -28,7 +28,6 @@ from tuner.errors import TunerError, UsageError
 from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.study.cautions import FACT
 
 HPL = HplParams(1000, 100, 1, 1)
 PRINTS = """#!{python}
@@ -209,8 +208,8 @@ def test_a_loss_of_runs_of_which_nothing_is_known_is_at_most_slower_today(databa
 def test_of_runs_of_which_nothing_is_known_on_a_busy_machine_nothing_is_told(database: str, xhpl: Fake) -> None:
     xhpl(1.5, 1.501, 1.499)
     result = checked(CheckRequest(CheckAsk("before"), db=database))
-    busy = {f"{FACT}the machine was busy": {"at": "2026-01-01T00:00:00+00:00", "about": OTHERS}}
-    study = replace(result.measured.study, host={**result.measured.study.host, **busy})
+    busy = StudyNotes(cautions=(ToldCaution("the machine was busy", begun().started_at, OTHERS),))
+    study = replace(result.measured.study, notes=busy)
     result = replace(result, measured=replace(result.measured, study=study))
     assert result.verdict is CheckVerdict.CANNOT_TELL
     assert result.sentence.startswith("Cannot tell: other programs were busy, and whether they disturbed the runs")
@@ -240,8 +239,8 @@ def add_reference(db: str) -> None:
         before = store.study("before")
         store.create_study(a_study("fixed", options=before.options, host=before.host))
         measure(store, "fixed", HplParams(1000, 50, 1, 1), 4.0, 4.01, 3.99)
-        store.note_host("before", {"cpu_model": None})
-        store.note_host("fixed", {"cpu_model": None})
+        add_facts(store, "before", {"cpu_model": None})
+        add_facts(store, "fixed", {"cpu_model": None})
 
 
 @pytest.mark.usefixtures("mpirun", "quiet")
@@ -267,7 +266,7 @@ def test_a_reference_in_turn_tells_the_day_of_the_machine_from_the_configuration
     with Store.open(database) as store:
         runs = store.records(result.measured.study.name)
         assert [run.params["side"] for run in runs] == ["before", "fixed", "fixed", "before"] * 2
-        assert store.study(result.measured.study.name).host["like"] == "before#1"
+        assert store.study(result.measured.study.name).notes.like == "before#1"
 
 
 STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)
@@ -277,10 +276,10 @@ STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)
 def add_checks(db: str, apart: timedelta) -> None:
     """Store checks of "before", each so much later than the one before it."""
     with Store.open(db) as store:
-        store.note_host("before", {"cpu_model": None})
+        add_facts(store, "before", {"cpu_model": None})
         for place, rate in enumerate(STEADY, start=1):
             name, at = f"run-before-{place}", begun().started_at + place * apart
-            store.create_study(a_study(name, space_text="", host={"like": "before#1"}))
+            store.create_study(a_study(name, space_text="", notes=StudyNotes(like="before#1")))
             measure(store, name, HPL, rate, rate + 0.001, rate - 0.001, started_at=at)
             store.end_study(name, "complete")
 
@@ -307,7 +306,7 @@ def test_earlier_checks_within_minutes_are_one_occasion_and_make_no_verdict(data
 @pytest.mark.usefixtures("mpirun")
 def test_a_check_that_really_ran_is_an_occasion_of_its_day(database: str, xhpl: Fake) -> None:
     with Store.open(database) as store:
-        store.note_host("before", {"cpu_model": None})
+        add_facts(store, "before", {"cpu_model": None})
     for _ in range(2):
         xhpl(2.0, 2.001, 1.999)
         checked(CheckRequest(CheckAsk("before"), db=database))

@@ -12,7 +12,7 @@ from golden import hold_scene, told
 from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.params import HplParams
-from results.record import Kind
+from results.record import Kind, StudyNotes
 from results.store.store import Store
 from tuner.asks.compare import CompareAsk
 from tuner.cli import app
@@ -56,7 +56,7 @@ LEVELS = (1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999)
 PAIR: list[Filled] = [("one", {128: FAST}, {}), ("other", {192: SLOW}, {})]
 IMPORTED = {"engine": "import", "host": {}}
 SIMULATED = {"versions": {"simulator": "SimGrid 3.32"}}
-LIKE_ONE = {"host": {"like": "one#1"}}
+LIKE_ONE = {"notes": StudyNotes(like="one#1")}
 WEEK = timedelta(days=7)
 MANY = {64: (40.1, 40.2, 39.9), 128: (50.0, 49.8, 50.1), 192: (60.2, 59.9, 60.0), 256: (70.0, 70.3, 69.9)}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from golden import hold_scene, told
-from record_builders import START, a_study, begun, finished
+from record_builders import START, a_study, add_facts, begun, finished
 
 from hpl.params import HplParams
 from results.record import SIMULATOR, Kind, TrialRecord
@@ -103,7 +103,7 @@ def test_pages_are_what_they_were(store: Store, home: Path, request: pytest.Fixt
     """With messages that were timed, facts of the system, and without a valid run."""
     scenes = ["messages and system", "no valid run", "real", "simulated"]
     filled(store, [60.0, 70.0, 65.0])
-    store.note_host("study", {"os_release": "Debian GNU/Linux 12 (bookworm)", "kernel": "6.1.0"})
+    add_facts(store, "study", {"os_release": "Debian GNU/Linux 12 (bookworm)", "kernel": "6.1.0"})
     points = ((0, 9.0), (8, 10.0), (1000, 18.0), (1_000_000, 8010.0))
     store.network.add_probe(
         NetworkProbe("study", START, "ping-pong", ("node1", "node2"), "eth0", {"mtu": 1500}, 10.0, 1000.0, points)

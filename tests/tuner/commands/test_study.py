@@ -1,16 +1,20 @@
 """Studies are deleted and renamed, with the folders of their runs, and never while somebody works on them."""
 
+import json
+import math
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from as_user import Run
 from record_builders import a_study, begun, finished
 
+from results.record import StudyNotes, ToldCaution
 from results.store.store import Store
 from tuner.options import TuneOptions
 
@@ -120,10 +124,20 @@ def test_a_ranking_is_shown_though_the_winner_cannot_be_written_at_the_end(hpltu
     assert "HPL.dat: Is a directory" in done.stderr
 
 
-def test_a_stranger_s_note_and_tags_are_bounded() -> None:
-    host = {"note": "x" * 9000, **{f"tag t{number}": True for number in range(99)}, "tag <b>": True, "tag off": False}
-    study = a_study(host=host)
-    assert len(study.note) == 500
-    assert len(study.tags) == 20
-    assert "<b>" not in study.tags
-    assert a_study(host={"note": 7}).note == ""
+def test_a_stranger_s_notes_are_bounded_and_what_is_damaged_of_them_is_left_out(home: Path) -> None:
+    def read(**stored: object) -> StudyNotes:
+        with Store.open(home / "hpltune.db") as store:
+            store.create_study(a_study(str(len(stored))))
+            with closing(sqlite3.connect(store.place)) as connection, connection:
+                connection.execute("UPDATE studies SET notes = ?", (json.dumps(stored),))
+            return store.newest().notes
+
+    told = {"text": "slow", "at": "2026-01-01T00:00:00+00:00"}
+    notes = read(
+        note="x" * 9000, tags=["<b>", 7, *(f"t{number}" for number in range(99))], cautions=[told, {"text": 7}]
+    )
+    assert len(notes.note) == 500
+    assert len(notes.tags) == 20
+    assert "<b>" not in notes.tags
+    assert notes.cautions == (ToldCaution("slow", datetime(2026, 1, 1, tzinfo=UTC)),)
+    assert read(note=7, nodes_left=True, noise_at_first=math.nan, cannot_have=[{"NB": [1]}], newer={}) == StudyNotes()

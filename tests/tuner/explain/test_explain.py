@@ -40,7 +40,7 @@ from tuner.reports.explanation import apart, depends, explanation_parts, glossar
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
 from tuner.trial.ladder import outcome_of
-from tuner.tuning.pilot import HALF_NB, PROGRAM
+from tuner.tuning.pilot import PROGRAM
 
 LAYOUTS = SMALL + 'layout = "auto"\n'
 CROSSED = """
@@ -379,7 +379,7 @@ def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path) -> N
             keep(store, study, found)
             for probe in probes:
                 store.network.add_probe(probe)
-                store.note_host("study", {HALF_NB: 30.0})
+                store.note("study", lambda notes: replace(notes, dgemm_half_nb=30.0))
             explained: dict[str, Any] = as_json(explain_study(store, ExplainRequest("study")).report())
             space = stored_space(study, found)
             known = known_before(store, study, space)

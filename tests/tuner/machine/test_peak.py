@@ -15,6 +15,7 @@ from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.probe import Probe
 from hpl.build.toolchain import Mpi
 from hpl.rpeak import Rpeak
+from results.record import StudyNotes
 from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts
@@ -131,7 +132,7 @@ def test_an_interval_does_not_end_at_a_bound_that_a_run_exceeded(store: Store) -
 
 def test_more_gflops_for_a_watt_than_any_machine_reaches_are_doubted_wherever_they_are_told(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kilowatts.db") as store:
-        store.create_study(a_study(host={"power_source": "meter"}))
+        store.create_study(a_study(host={}, notes=StudyNotes(power_source="meter")))
         store.finish(finished(store.begin(begun()), 120.0, measurements={**QUIET, "meter_power_w": 0.25}))
         faces = (
             printed(best_of_study(store, BestRequest()).report(), width=200),

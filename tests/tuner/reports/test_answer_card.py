@@ -9,7 +9,7 @@ from golden import hold_scene, told
 from record_builders import a_study, finished
 
 from results.disturbance import Cause, Disturbance, Reason
-from results.record import IMPORT, REPLAY_OF, SIMULATOR, Study, TrialRecord
+from results.record import IMPORT, REPLAY_OF, SIMULATOR, Study, StudyNotes, TrialRecord
 from results.report.model import Report
 from results.stats.headline import fastest_run
 from results.stats.ranking import Ranked, rank
@@ -18,7 +18,7 @@ from tuner.explain.stored_space import telling
 from tuner.reports.answer_card import answer_card, next_step
 from tuner.reports.ranking import run_sentences
 from tuner.reports.summary import StudySummary
-from tuner.study.names import ALL_TRIED, FEWEST_EXPLAINED, is_shootout, programs_of
+from tuner.study.names import FEWEST_EXPLAINED, is_shootout
 
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
 
@@ -31,11 +31,13 @@ MANY = rank([finished(number, 70.0 + number, key=f"k{number}") for number in ran
 KINDS = {
     "search": a_study(space_text="[NB]"),
     "run of a file": a_study(space_text=""),
-    "in turn": a_study(space_text="", host={"programs_of": ["a", "b"]}),
+    "in turn": a_study(space_text="", notes=StudyNotes(programs_of=("a", "b"))),
     "imported": a_study(engine=IMPORT, space_text=""),
     "simulated": a_study(space_text="[NB]", versions={SIMULATOR: "SimGrid 3.32"}),
     "replayed": a_study(space_text="[NB]", versions={SIMULATOR: REPLAY_OF + "a.csv"}),
-    "all tried": a_study(space_text="[NB]", host={ALL_TRIED: True}, versions={SIMULATOR: REPLAY_OF + "a.csv"}),
+    "all tried": a_study(
+        space_text="[NB]", notes=StudyNotes(all_tried=True), versions={SIMULATOR: REPLAY_OF + "a.csv"}
+    ),
     "libraries": a_study(space_text="[NB]", options={"shootout": True}),
     "HPL-MxP": a_study(space_text="[NB]", host={"workload": "hpl-mxp"}),
     "HPCG": a_study(space_text="[NB]", host={"workload": "hpcg"}),
@@ -57,12 +59,12 @@ def test_the_next_step_is_one_that_the_program_takes(kind: str, ranking: Sequenc
         elif command.startswith("export dat"):
             assert study.workload.is_hpl
         elif command.startswith("run HPL.dat ⟦like⟧"):
-            assert not programs_of(study)
+            assert not study.notes.programs_of
         elif command.startswith("tune ⟦from_simulation⟧"):
             assert study.simulated
         elif command.startswith(("tune ⟦resume⟧", "blas ⟦resume⟧")):
             assert study.space_text
-            assert ALL_TRIED not in study.host or state != "complete"
+            assert not study.notes.all_tried or state != "complete"
             assert command.startswith("blas") == is_shootout(study)
         else:
             assert command == "best study"

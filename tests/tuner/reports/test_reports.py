@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from record_builders import START, a_study, begun, finished
 from report_reading import as_json, printed
 
 from hpl.params import HplParams
-from results.record import Kind, TrialState
+from results.record import Kind, StudyNotes, ToldCaution, TrialState
 from results.report.model import Report, Rows
 from results.store.store import Store
 from tuner.commands.stored.best import BestRequest, best_of_study
@@ -33,6 +34,7 @@ from tuner.commands.stored.show import (
 )
 from tuner.events import OTHERS
 from tuner.reports.lists import Page
+from tuner.study.cautions import note_cautions
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
 
@@ -74,7 +76,7 @@ def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
     others: dict[str, Any] = {
         "run-1": {"space_text": ""},
         "default-1-blas": {"options": {"shootout": True}},
-        "lesson": {"host": {"lesson": "kronos"}},
+        "lesson": {"notes": StudyNotes(lesson="kronos")},
         "predict-b": {"versions": {"simulator": "SimGrid 3.32"}},
     }
     for day, (name, changes) in enumerate(others.items(), 1):
@@ -219,8 +221,8 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
         study = "small"
         store.create_study(a_study(study, rpeak_gflops=80.0))
     if scene == "one run":
-        waits = {f"caution before {what} the machine was still busy": WAITED for what in ("the first run", "the end")}
-        store.note_host(study, waits)
+        for what in ("the first run", "the end"):
+            note_cautions(store, study, [replace(WAITED, text=f"before {what} the machine was still busy")])
     for run in SCENES[scene]:
         number = store.begin(begun(study, params=run.get("params", WORDS)))
         store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
@@ -243,7 +245,7 @@ PAGES: dict[str, Callable[[Store], Report]] = {
     "all studies": lambda store: show_studies(store, StudiesRequest(everything=True)).report(),
 }
 NAMED = "default-of-the-cluster-1"
-WAITED = {"at": START.isoformat(), "about": OTHERS}
+WAITED = ToldCaution("", START, OTHERS)
 
 
 @pytest.mark.parametrize("scene", PAGES)

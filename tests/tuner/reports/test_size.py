@@ -12,7 +12,7 @@ from as_user import Run
 from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams, Scalar
-from results.record import LIKE, Kind, TrialRecord
+from results.record import Kind, StudyNotes, TrialRecord
 from results.report.model import Sentence
 from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
@@ -46,7 +46,7 @@ def keep(store: Store, study: str, N: int, gflops: float, kind: Kind = Kind.RUN,
 
 def confirm(store: Store, name: str, like: str, gflops: float, NB: int = 192) -> None:
     """Keep a run at the whole memory, like some trial."""
-    store.create_study(a_study(name, space_text="", engine="run", host={LIKE: like}))
+    store.create_study(a_study(name, space_text="", engine="run", host={}, notes=StudyNotes(like=like)))
     keep(store, name, FULL.N, gflops, NB=NB)
     store.end_study(name, "complete")
 

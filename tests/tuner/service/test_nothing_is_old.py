@@ -17,7 +17,7 @@ from service_client import served
 from sqlalchemy import event
 from waiting import PATIENCE_S
 
-from results.record import LIKE, Study, TrialState
+from results.record import Study, StudyNotes, TrialState
 from results.store.store import Store
 from tuner.service.background import BackgroundChild
 from tuner.service.cache import Answers
@@ -113,7 +113,7 @@ def test_a_report_is_written_again_after_a_run_like_one_of_its_trials(
     end_the_trial(one)
     one.end_study("one", "complete")
     assert client.get(WRITTEN[0]).text == "0"
-    run = a_study("run-HPL-1", host={LIKE: "one#2"})
+    run = a_study("run-HPL-1", notes=StudyNotes(like="one#2"))
     keep(one, run, [finished(1, 99.0, run.name)])
     assert client.get(WRITTEN[0]).text == "1"
 

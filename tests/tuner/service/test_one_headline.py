@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from service_client import served
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from results.record import Kind, TrialRecord
+from results.record import Kind, StudyNotes, ToldCaution, TrialRecord
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.commands.campaigns.run import baseline_of
@@ -150,7 +151,8 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
 
 
 REPLAYED = {"versions": {"simulator": "replay of mine.csv"}}
-WARNED = {"host": {**HOST, "hypervisor": True, "caution the folder /srv/hpl/work is slow": "2026-11-26T08:00:00+00:00"}}
+SLOW = ToldCaution("the folder /srv/hpl/work is slow", datetime(2026, 11, 26, 8, tzinfo=UTC))
+WARNED = {"host": {**HOST, "hypervisor": True}, "notes": StudyNotes(cautions=(SLOW,))}
 PEAK = {"rpeak_gflops": 55.0}
 
 

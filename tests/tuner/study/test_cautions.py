@@ -1,20 +1,19 @@
 """Cautions that were told while a study ran stay with it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 
-from results.record import SIMULATOR, Kind
+from results.record import SIMULATOR, Kind, StudyNotes, ToldCaution
 from results.store.store import Store
 from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, fewer_nodes, small_caution, told_cautions
-from tuner.study.machine_changes import MachineChanges, moved_during_search
-from tuner.study.shootout import SMALL_N_TOLD
+from tuner.study.machine_changes import moved_during_search, with_changes
 
-LOST_OF_FOUR = {"nodes": 4, "nodes_lost": ["n2"]}
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
 
 
@@ -92,18 +91,19 @@ def test_how_many_runs_were_disturbed_is_kept_with_each_run_of_the_first_so_that
 
 def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(store: Store) -> None:
     assert cautions_of(store.study("study")) == []
-    changes = MachineChanges(trial=3, runs=4, moved=-0.08, apart=0.0)
-    store.note_host("study", {**changes.facts, "moved_during_search": 0.06})
+    old = StudyNotes(machine_changes={"3": (4, -0.08)}, moved_during_search=0.06)
+    store.note("study", lambda _: old)
     anchor, reference = cautions_of(store.study("study"))
     assert anchor.startswith(
         "Caution: a small run that was repeated during the search got up to 6 % faster, so runs at"
     )
     assert "which ran 4 times during the search (first as trial 3), got 8 % slower meanwhile" in reference
     assert "of a steady machine 1 study in 50 does so, too" in reference
-    store.note_host("study", {**MachineChanges(3, 5, 0.01, 0.08).facts, "moved_during_search": 0.0})
+    found = StudyNotes(machine_changes={"3": (5, 0.01)}, two_speeds_apart=0.08)
+    store.note("study", lambda notes: with_changes(replace(notes, moved_during_search=0.0), found))
     (speeds,) = cautions_of(store.study("study"))
     assert "runs of one configuration fall into two speeds, about 8 % apart" in speeds
-    assert moved_during_search(store.study("study").host) == 0.01
+    assert moved_during_search(store.study("study").notes) == 0.01
 
 
 def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> None:
@@ -117,8 +117,8 @@ def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> No
 
 def test_a_sentence_says_on_which_later_day_it_was_told_and_of_several_studies_of_which() -> None:
     later = START + timedelta(days=2)
-    told = a_study(host={f"caution {BUSY}": later.isoformat(), "hypervisor": True})
-    assert cautions_of(a_study(host={f"caution {BUSY}": START.isoformat()})) == [f"Caution: {BUSY}."]
+    told = a_study(host={"hypervisor": True}, notes=StudyNotes(cautions=(ToldCaution(BUSY, later),)))
+    assert cautions_of(a_study(notes=StudyNotes(cautions=(ToldCaution(BUSY, START),)))) == [f"Caution: {BUSY}."]
     virtual = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
     assert cautions_of(told) == [f"Caution, told on 2026-03-03: {BUSY}.", f"Caution: {virtual}."]
     assert cautions_of_all([told, a_study("quiet")]) == [
@@ -136,7 +136,8 @@ def test_cautions_about_other_programs_are_one_with_the_last_wait(store: Store) 
     keeper(Notice("node n2 has another CPU (Xeon) than n1.", caution=True))
     again = "before the best are measured again the machine was still busy"
     assert texts(store) == [again, "node n2 has another CPU (Xeon) than n1"]
-    store.note_host("study", {"disturbed_runs": {"sentence": "2 of 4 runs were disturbed: other programs in 2."}})
+    said = "2 of 4 runs were disturbed: other programs in 2"
+    store.note("study", lambda notes: replace(notes, disturbed=said))
     disturbed, _ = cautions_of(store.study("study"))
     assert disturbed.endswith(f": 2 of 4 runs were disturbed: other programs in 2; {again}.")
 
@@ -155,14 +156,15 @@ def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> Non
     assert said is not None
     assert said.startswith("Caution: N=1,856 is small: the memory holds N=56,")
     assert small_caution(study, 30_000) is None
-    told = a_study(host={**host, SMALL_N_TOLD: 1856}, options=study.options)
+    told = replace(study, notes=StudyNotes(small_n_told=1856))
     assert small_caution(told, 1856) is None
     assert small_caution(told, 1000) is None
     assert small_caution(a_study(), 1856) is None
 
 
 def test_lost_nodes_are_told_where_a_trial_has_fewer_of_them_and_not_where_a_spare_one_took_the_place() -> None:
-    assert fewer_nodes(a_study(host={**LOST_OF_FOUR, "nodes_left": 3})) == [
-        "the rates are on 3 of 4 nodes: n2 was lost"
-    ]
-    assert fewer_nodes(a_study(host={**LOST_OF_FOUR, "nodes_left": 4})) == []
+    def left(count: int) -> list[str]:
+        return fewer_nodes(a_study(host={"nodes": 4}, notes=StudyNotes(nodes_lost=("n2",), nodes_left=count)))
+
+    assert left(3) == ["the rates are on 3 of 4 nodes: n2 was lost"]
+    assert left(4) == []

@@ -13,11 +13,11 @@ from record_builders import a_study, finished
 from hpl.params import HplParams
 from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
-from results.record import Kind, TrialRecord
+from results.record import Kind, StudyNotes, TrialRecord
 from results.stats.noise import noise_of
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.study.machine_changes import BUSY_NOISE, noise_at_first, noise_of_pilots, note_noise
+from tuner.study.machine_changes import BUSY_NOISE, noise_of_pilots, note_noise
 from tuner.study.objective import of_study
 from tuner.trial.early_stopping import CERTAINTY, FEWEST, EarlyStopping
 
@@ -61,9 +61,9 @@ def test_pilot_runs_of_other_programs_or_that_failed_show_no_noise() -> None:
 
 
 def test_the_most_that_was_shown_is_kept_with_the_study(store: Store) -> None:
-    assert noise_at_first(store.study("study").host) == 0.0
+    assert store.study("study").notes.noise_at_first == 0.0
     assert [note_noise(store, "study", sd) for sd in (0.1, BUSY_NOISE, 0.0)] == [0.1, BUSY_NOISE, BUSY_NOISE]
-    assert store.study("study").host == {"cores": 2, "noise_at_first": BUSY_NOISE}
+    assert store.study("study").notes == StudyNotes(noise_at_first=BUSY_NOISE)
 
 
 @pytest.mark.parametrize("shown", [0.005, 0.05, 0.3, 2.0])
@@ -101,7 +101,9 @@ def test_a_run_is_stopped_later_or_not_at_all_where_what_is_left_of_it_may_diffe
 
 def test_a_change_during_the_search_is_kept_and_the_best_gets_no_percentage() -> None:
     entries = [Ranked(name, {}, (rate, rate * 1.001), 1) for name, rate in (("a", 100.0), ("b", 90.0))]
-    steady, moved = (of_study(a_study(host=host)).standing(entries) for host in ({}, {"moved_during_search": -0.2}))
+    steady, moved = (
+        of_study(a_study(notes=StudyNotes(moved_during_search=by))).standing(entries) for by in (0.0, -0.2)
+    )
     assert steady is not None
     assert not steady.unfit
     assert moved is not None

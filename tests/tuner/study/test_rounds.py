@@ -13,7 +13,7 @@ from results.report.model import Report
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.reports.library_ranking import LibraryRanking
-from tuner.study.rounds import DGEMM, Rounds, contradicted, near
+from tuner.study.rounds import Rounds, contradicted, near
 
 NEAR = {"openblas": 100.0, "blis": 97.0}
 SPEEDS = {"openblas": 9.64, "atlas": 1.50, "blis": 0.39}
@@ -147,7 +147,7 @@ def test_of_a_loaded_machine_nothing_is_called_fastest_and_the_end_says_why(
 
 def slow_dgemm(store: Store, **rates: float) -> None:
     """Note how fast dgemm of each library is on one core."""
-    store.note_host("blas-1", {DGEMM: {"openblas": 40.0, **rates}})
+    store.note("blas-1", lambda notes: replace(notes, dgemm_gflops_by_blas={"openblas": 40.0, **rates}))
 
 
 def test_a_hopelessly_slow_library_needs_no_round(store: Store) -> None:

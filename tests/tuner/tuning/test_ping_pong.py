@@ -80,7 +80,7 @@ def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> 
 def test_what_narrow_blocks_cost_is_measured_and_kept_with_the_study(told: Told, home: Path) -> None:
     _, known = told()
     with Store.open(home / "study.db") as store:
-        assert store.study("study").host["dgemm_half_nb"] == known.half_nb
+        assert store.study("study").notes.dgemm_half_nb == known.half_nb
         assert store.study("study").host["cpu"] == "AMD EPYC"
     assert known.half_nb is not None
     assert 1 <= known.half_nb <= 384

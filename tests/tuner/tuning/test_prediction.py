@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from record_builders import a_study
 
+from results.record import StudyNotes
 from results.stats.noise import noise_of
 from results.store.store import Store
 from tuner.tuning.extrapolation import Extrapolation
@@ -89,5 +90,5 @@ def test_a_prediction_is_read_back_as_it_was_noted(home: Path, rivals: tuple[Riv
 
 def test_a_prediction_of_an_older_hpltune_in_which_nothing_ran_in_turn_is_left_out() -> None:
     old = {**asdict(FULL), "coefficients": [1e-11, 1e-9, 0.0], "gflops_range": [185.0, 219.0], "trial": 3}
-    assert prediction_of(a_study(host={"whole_memory": old})) is None
-    assert prediction_of(a_study(host={})) is None
+    assert prediction_of(a_study(notes=StudyNotes(whole_memory=old))) is None
+    assert prediction_of(a_study()) is None

@@ -18,7 +18,6 @@ from record_builders import a_study, begun, finished
 from waiting import PATIENCE_S, heard, until
 
 from hpl.build.toolchain import Mpi
-from results.record import LIKE
 from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
@@ -324,7 +323,7 @@ def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, h
     done = hpltune.well("run", "HPL.dat", "--xhpl", "xhpl", "--like", "cheap", "--db", "like.db", "--json")
     assert json.loads(done.stdout)["runs"][0]["params"]["binding"] == "none"
     with Store.open(home / "like.db") as store:
-        assert store.newest().host[LIKE] == "cheap#2"
+        assert store.newest().notes.like == "cheap#2"
 
 
 @pytest.mark.parametrize(

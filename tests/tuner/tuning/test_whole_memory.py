@@ -14,7 +14,7 @@ from record_builders import DISTURBED, QUIET, begun, finished
 from replayed import replaying
 
 from hpl.params import HplParams
-from results.record import LIKE, Kind
+from results.record import Kind
 from results.report.model import Sentence
 from results.store.store import Store
 from search_spaces.load import load
@@ -246,7 +246,7 @@ def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpl
     hpltune.well(*told["confirm"].split()[1:], "--rpeak", "200")
     like = hpltune.well("run", told["full_dat"], "--like", "two", "--rpeak", "200", "--json")
     with Store.open(home / "data/hpltune.db") as store:
-        assert store.study(json.loads(like.stdout)["study"]).host[LIKE] == f"two#{told['full']['trial']}"
+        assert store.study(json.loads(like.stdout)["study"]).notes.like == f"two#{told['full']['trial']}"
         source, study = figure_source(store, store.study("two")), store.study("two")
         assert source.first is not None
         drawn = size(source.records, source.first, source.predicted, source.confirmed)

@@ -30,7 +30,6 @@ from ...reports.context import Context
 from ...stopping import StopRequest
 from ...study.cautions import cautions_of, told_cautions
 from ...study.lifecycle import SIDE
-from ...study.machine_changes import noise_at_first
 from ...study.occasions import known_occasions
 from ...study.rounds import LEAST_ROUNDS, Rounds
 from ...units import gibibytes
@@ -443,7 +442,7 @@ def _compared(request: CheckRequest, before: Baseline, measured: RunResult, stor
     now = rates_of(measured)
     if not now:
         return CheckResult(request, before, measured, None, changes=changes)
-    shown = noise_at_first(before.study.host)
+    shown = before.study.notes.noise_at_first
     change = speed_change(before.gflops, now, request.tolerance, shown, before.occasions)
     open_still = not (change.can_tell or change.slower_now)
     more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions) if open_still else None
@@ -466,7 +465,7 @@ def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRec
     now = [(one[name].gflops or 0.0, one[reference.study.name].gflops or 0.0) for one in rounds]
     then = [own / other for own, other in zip(before.gflops, reference.gflops, strict=False)]
     together = abs(before.trial.started_at - reference.trial.started_at) < APART
-    shown = noise_at_first(before.study.host)
+    shown = before.study.notes.noise_at_first
     own = speed_change(reference.gflops, [other for _, other in now], request.tolerance, shown, before.occasions)
     ratios = [one / other for one, other in now]
     against = speed_change(then, ratios, request.tolerance, shown, None if together else before.occasions)

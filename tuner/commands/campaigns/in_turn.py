@@ -31,7 +31,6 @@ from ...stopping import StopRequest
 from ...study.again import MOST_IN_A_ROW, SteadyLoad, again_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
-from ...study.names import PROGRAMS
 from ...study.occasions import MACHINE
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
@@ -304,7 +303,7 @@ def _played(
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
     facts = machine_facts(options, first)
     if len({id(one.workbench) for one in takers}) > 1:
-        facts = replace(facts, host={**facts.host, PROGRAMS: names})
+        facts = replace(facts, notes=replace(facts.notes, programs_of=tuple(names)))
     study = begin_runs(store, options, facts, TURNS, like, request.study)
     session.cautions.begun(study)
     wanted: dict[str, list[Scalar]] = {}

@@ -34,7 +34,6 @@ from ...stopping import StopRequest
 from ...study.again import SteadyLoad, extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_runs, closing_study
-from ...study.names import programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
@@ -260,8 +259,8 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     if not request.like:
         return given
     study = store.study(request.like.partition("#")[0])
-    if len(programs_of(study)) > 1:
-        ran = listed(sorted(programs_of(study)))
+    if len(study.notes.programs_of) > 1:
+        ran = listed(sorted(study.notes.programs_of))
         raise UsageError(f"study {study.name} ran the programs of several studies in turn: name {ran} in place of it")
     stored = TuneOptions.from_json(study.options)
     on = given if given.real_cluster else stored

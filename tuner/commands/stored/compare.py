@@ -26,7 +26,6 @@ from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
 from ...reports.story import growth_of_studies
 from ...study.lifecycle import SIDE
-from ...study.machine_changes import noise_at_first
 from ...study.names import is_shootout
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
@@ -237,7 +236,7 @@ class ComparedStudy:
         """
         if not ranking:
             raise NoValidRunError(study.name)
-        known = noise_at_first(study.host)
+        known = study.notes.noise_at_first
         gflops = {entry.key: entry.gflops for entry in drift_corrected(ranking, known)}
         quiet = [gflops[entry.key] for entry in ranking if entry.repeats]
         noise = noise_of([np.log(rates) for rates in quiet], known)

@@ -18,7 +18,6 @@ from ...reports.context import Context
 from ...reports.explanation import explanation_parts, glossary
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
-from ...study.machine_changes import noise_at_first
 from ...tuning.pilot import stored
 
 
@@ -76,7 +75,7 @@ def taught_study(store: Store, study: Study, records: Sequence[TrialRecord]) -> 
         TunerError: there is nothing to explain.
     """
     space = stored_space(study, records)
-    return TaughtStudy(space, records, known_before(store, study, space), shown=noise_at_first(study.host))
+    return TaughtStudy(space, records, known_before(store, study, space), shown=study.notes.noise_at_first)
 
 
 def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:

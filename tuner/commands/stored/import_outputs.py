@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from results.errors import ResultsError
 from results.printed_run import PrintedRun
-from results.record import IMPORT, Study, TrialRecord
+from results.record import IMPORT, Study, StudyNotes, TrialRecord
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
@@ -289,7 +289,7 @@ def _stored(
     new = [run for run, studies in zip(runs, having, strict=True) if not studies]
     homes = list(dict.fromkeys(study for studies in having for study in studies))
     studies = {study.name: study for study in store.studies()}
-    of_folder = [home for home in homes if studies[home].host.get("imported_from") == folder.name]
+    of_folder = [home for home in homes if studies[home].notes.imported_from == folder.name]
     if name is None or (not new and name not in homes):
         name = next(iter([*of_folder, *([] if new else homes)]), name)
     elsewhere = dict.fromkeys(study for found in anywhere for study in found if study not in homes)
@@ -413,10 +413,11 @@ def _study(name: str, folder: OutputFolder, facts: UnprintedFacts, records: Sequ
         space_text="",
         engine=IMPORT,
         options=options.to_json(),
-        host={"imported_from": folder.name, **({"cpu_model": facts.machine} if facts.machine else {})},
+        host={"cpu_model": facts.machine} if facts.machine else {},
         rpeak_gflops=facts.rpeak_gflops,
         price_usd=facts.price_usd,
         power_w=facts.power_w,
         versions={"hpl": ", ".join(programs)} if programs else {},
         state="complete",
+        notes=StudyNotes(imported_from=folder.name),
     )

@@ -96,7 +96,7 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
     """List studies with their best."""
     known, tallies = store.studies(), store.tallies()
     if request.tag is not None:
-        known = [study for study in known if request.tag in study.tags]
+        known = [study for study in known if request.tag in study.notes.tags]
     every = request.everything or request.tag is not None
     listed = [study for study in known if every or made_by(study) is None]
     shown, more = listed, None
@@ -124,7 +124,7 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     """
     if study.state == "running":
         return study.state if store.others(study.name) else KILLED
-    return "failed" if (tally or store.lists.tally(study.name)).all_failed else study.state
+    return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import MOST_NOTED, MOST_TAGS, NOTE, TAG, TAG_WORD, Study
+from results.record import MOST_NOTED, MOST_TAGS, TAG_WORD, Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
@@ -173,7 +173,7 @@ class NoteResult:
         """Report its note and its tags."""
         name = self.study.name
         lines = noted_sentences(self.study) or [f"Study {name} has neither a note nor tags."]
-        facts = {"study": name, "note": self.study.note, "tags": list(self.study.tags)}
+        facts = {"study": name, "note": self.study.notes.note, "tags": list(self.study.notes.tags)}
         return Report(f"Study {name}", tuple(map(Sentence, lines)), facts)
 
 
@@ -184,18 +184,22 @@ def note_study(store: Store, request: NoteRequest) -> NoteResult:
         UsageError: the note is too long or no line of text, a word cannot be a tag, or there are too many.
         ResultsError: there is no such study.
     """
-    facts: dict[str, object] = {}
-    if request.note is not None:
-        facts[NOTE] = _checked_note(request.note.strip())
+    note = None if request.note is None else _checked_note(request.note.strip())
     for word in request.tags:
         if not TAG_WORD.fullmatch(word):
             raise UsageError(f"{word[:60]!r} is no tag: a tag is one word of at most 40 letters, digits and . _ -")
-        facts[f"{TAG}{word}"] = not request.remove
-    tags = {*store.study(request.study).tags} - {*request.tags}
-    if not request.remove and len(tags) + len({*request.tags}) > MOST_TAGS:
+    added = set() if request.remove else {*request.tags}
+    if added and len({*store.study(request.study).notes.tags} | added) > MOST_TAGS:
         raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away first")
-    if facts:
-        store.note_host(request.study, facts)
+    if request.tags or note is not None:
+        store.note(
+            request.study,
+            lambda notes: replace(
+                notes,
+                note=notes.note if note is None else note,
+                tags=tuple(sorted({*notes.tags} - {*request.tags} | added)),
+            ),
+        )
     return NoteResult(store.study(request.study))
 
 

@@ -226,7 +226,7 @@ def comparable(store: Store, line_of: LineOf) -> list[CampaignRow]:
 
 def goes_on(store: Store) -> bool:
     """Whether the first page changes by itself: something runs or waits."""
-    counts = store.queue_facts().counts
+    counts, _ = store.queue_counts()
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
@@ -246,7 +246,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         study.how,
         "" if rates is None else rates.fastest_text,
         "" if rates is None else rates.expected_text(),
-        study.tags,
+        study.notes.tags,
         "" if entry is None else entry.order.handed_in_by,
     )
 

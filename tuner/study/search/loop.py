@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
 from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
-from ..names import ALL_TRIED, SEARCHED, is_conclusive
+from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
@@ -184,7 +184,7 @@ class Search:
     def _nothing_left(self, engine: Engine) -> str:
         """The sentence why an engine asks nothing more; the study keeps that all was tried."""
         if len(engine.history.points) >= len(engine.space):
-            self.session.context.store.note_host(self.session.study, {ALL_TRIED: True})
+            self.session.context.store.note(self.session.study, lambda notes: replace(notes, all_tried=True))
         return why_nothing_left(engine)
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:

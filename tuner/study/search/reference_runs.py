@@ -9,19 +9,19 @@ and without them.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from results.record import Kind, TrialRecord
+from results.record import Kind, StudyNotes, TrialRecord
 from results.stats.noise import Array
 from results.stats.ranking import Ranked, rank
-from results.stats.unfit import FEWEST, drift, two_speeds
+from results.stats.unfit import two_speeds
 
 from ...units import duration
 from ...words import counted
-from ..machine_changes import MachineChanges
+from ..machine_changes import FEWEST, change_sentences, drift, with_changes
 from ..names import RANKED
 from ..session import StudySession
 from .trials import StudyTrials
@@ -86,31 +86,30 @@ def tell_changes(session: StudySession) -> None:
     """Keep with a study, and say, what repeats tell of its machine: drift during the search, and two speeds."""
     records = session.records(RANKED)
     everything = records if session.blas is None else session.context.store.records(session.study, kinds=RANKED)
-    found = replace(changes_of(records), apart=_apart(rank(everything)))
-    session.context.store.note_host(session.study, found.facts)
-    if found.trial:
-        session.say(_what_ran(records, found, session.meter.budget.whole_s))
-    for sentence in found.sentences:
+    found = StudyNotes(machine_changes=changes_of(records), two_speeds_apart=_apart(everything))
+    session.context.store.note(session.study, lambda notes: with_changes(notes, found))
+    sentences = change_sentences(found)
+    for trial, (count, _) in found.machine_changes.items():
+        session.say(_what_ran(records, trial, count, session.meter.budget.whole_s, seen=bool(sentences)))
+    for sentence in sentences:
         session.say(f"{sentence[:1].upper()}{sentence[1:]}.")
 
 
-def changes_of(records: Sequence[TrialRecord]) -> MachineChanges:
-    """What the full runs of a search and its confirmation tell of the machine, those that were disturbed left out."""
+def changes_of(records: Sequence[TrialRecord]) -> dict[str, tuple[int, float]]:
+    """What the reference tells of the machine, runs that were disturbed left out; nothing where none was repeated."""
     records = [record for record in records if record.disturbed is None]
-    entries = rank(records)
-    apart = _apart(entries)
     again = [record for record in records if record.kind is Kind.REFERENCE and record.ranked]
     if not again:
-        return MachineChanges(apart=apart)
+        return {}
     key, hosts = again[-1].key, _hosts(again[-1])
     runs = [record for record in records if record.key == key and record.ranked and _hosts(record) == hosts]
     runs = [record for record in runs if record.kind is not Kind.CONFIRMATION]
     times = [(record.started_at.timestamp(), record.gflops or 0.0) for record in runs]
-    return MachineChanges(runs[0].number, len(runs), drift(times, _confirmed(entries)), apart)
+    return {str(runs[0].number): (len(runs), drift(times, _confirmed(rank(records))))}
 
 
-def _apart(entries: Sequence[Ranked]) -> float:
-    return two_speeds([np.log(np.array(entry.repeats)) for entry in entries if entry.repeats])
+def _apart(records: Sequence[TrialRecord]) -> float:
+    return two_speeds([np.log(np.array(entry.repeats)) for entry in rank(records) if entry.repeats])
 
 
 def _confirmed(entries: Sequence[Ranked]) -> list[Array]:
@@ -127,15 +126,15 @@ def _hosts(record: TrialRecord) -> tuple[str, ...]:
     return record.observed.hosts if record.observed else ()
 
 
-def _what_ran(records: Sequence[TrialRecord], found: MachineChanges, whole_s: float | None) -> str:
+def _what_ran(records: Sequence[TrialRecord], trial: str, count: int, whole_s: float | None, *, seen: bool) -> str:
     spent_s = sum(record.cost_s or 0.0 for record in records if record.kind is Kind.REFERENCE)
     part = f", {100 * spent_s / whole_s:.0f} % of the budget" if whole_s else ""
-    seen = "; no drift and no second speed of the machine was seen"
-    if found.runs < FEWEST:
-        seen = f"; it takes {counted(FEWEST, 'run')} of it to tell a drift"
-    if found.sentences:
-        seen = ""
+    why = "; no drift and no second speed of the machine was seen"
+    if count < FEWEST:
+        why = f"; it takes {counted(FEWEST, 'run')} of it to tell a drift"
+    if seen:
+        why = ""
     return (
-        f"Reference: trial {found.trial} ran again {counted(found.runs - 1, 'time')} during the search "
-        f"({duration(spent_s)}{part}){seen}."
+        f"Reference: trial {trial} ran again {counted(count - 1, 'time')} during the search "
+        f"({duration(spent_s)}{part}){why}."
     )

@@ -4,7 +4,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -25,14 +24,8 @@ from ...trial.site import Site
 from ..names import KINDS, RANKED, resume_command
 from ..session import StudyContext, StudySession
 
-FACT = "cannot have "
-"""Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
-
-
 LOSSES = 2
 """Launches that lost a node, from which on what they have in common may be to blame."""
-LOST = "lost a node at "
-"""Begins the name of a fact that has the settings of a launch that lost a node."""
 
 
 @dataclass
@@ -46,7 +39,7 @@ class UnavailableParts:
     @property
     def parts(self) -> Sequence[Point]:
         """All that is known."""
-        return self._kept(FACT)
+        return self.context.store.study(self.study).notes.cannot_have
 
     def rule_out(self, part: Point) -> None:
         """Ask for no configuration any more that has all these values, in later sessions neither.
@@ -56,7 +49,8 @@ class UnavailableParts:
         """
         with self._lock:
             if part and part not in self.parts:
-                self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
+                new = dict(part)
+                self.context.store.note(self.study, lambda notes: replace(notes, cannot_have=(*notes.cannot_have, new)))
                 self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
     def blamed(self, own: Point) -> Point:
@@ -66,8 +60,9 @@ class UnavailableParts:
         with it did. Launches with what was ruled out before do not count.
         """
         store, known = self.context.store, self.parts
-        store.note_host(self.study, {f"{LOST}{datetime.now(UTC).isoformat()}": dict(own)})
-        losses = [one.items() for one in self._kept(LOST) if not any(part.items() <= one.items() for part in known)]
+        store.note(self.study, lambda notes: replace(notes, lost_with=(*notes.lost_with, dict(own))))
+        lost_with = store.study(self.study).notes.lost_with
+        losses = [one.items() for one in lost_with if not any(part.items() <= one.items() for part in known)]
         common = set(own.items()).intersection(*losses)
         well = [run.params.items() for run in store.records(self.study) if run.state is TrialState.COMPLETE]
         if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
@@ -76,10 +71,6 @@ class UnavailableParts:
         self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
         self.rule_out(part)
         return part
-
-    def _kept(self, name: str) -> list[Point]:
-        facts = self.context.store.study(self.study).host.items()
-        return [dict(fact) for one, fact in facts if one.startswith(name) and isinstance(fact, dict)]
 
 
 def told(part: Point) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import Run
 from golden import hold_scene, told
-from record_builders import a_study, begun, finished
+from record_builders import a_study, add_facts, begun, finished
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
@@ -98,7 +98,7 @@ def test_a_figure_has_the_data_that_it_had(request: pytest.FixtureRequest, scene
 def test_figures_of_a_study_are_listed_and_drawn_as_they_were(
     store: Store, home: Path, request: pytest.FixtureRequest
 ) -> None:
-    store.note_host("study", {"cpu_model": "AMD EPYC", "physical_cores": 2, "hypervisor": True})
+    add_facts(store, "study", {"cpu_model": "AMD EPYC", "physical_cores": 2, "hypervisor": True})
     there = [kind.name for kind, can_be in list_kinds(store).kinds if can_be]
     drawn = [plot(store, PlotRequest(kind, home / "figure.svg")).figures[0] for kind in there]
     said = [f"{one.origin} {one.caption}" for one in drawn]

@@ -10,7 +10,7 @@ from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
 from results.errors import ResultsError
-from results.record import SIMULATOR, Kind, TrialRecord
+from results.record import SIMULATOR, Kind, StudyNotes, TrialRecord
 from results.report.model import Report
 from results.stats.headline import fastest_run, half_rate_n
 from results.store.store import Store
@@ -61,8 +61,9 @@ def simulated() -> TrialRecord:
 def watched(name: str, **measured: float) -> Sheet:
     """A sheet of runs beside which a source told the power."""
     power = {f"{name}_power_w": 900.0, **measured}
-    host = {"memory_available_bytes": 2**29, "power_source": name, "nodes": 2}
-    return sheet(of_minutes(75.0, 74.8, measurements=power), 400.0, host=host)
+    host = {"memory_available_bytes": 2**29, "nodes": 2}
+    notes = StudyNotes(power_source=name)
+    return sheet(of_minutes(75.0, 74.8, measurements=power), 400.0, host=host, notes=notes)
 
 
 OLD = of_minutes(75.0, 74.8, versions={"hpl": "2.0"})

@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from explain_builders import keep
@@ -58,12 +59,12 @@ def test_filters_of_the_list_stay_in_their_form(client: TestClient, store: Store
 
 @pytest.mark.usefixtures("two")
 def test_campaigns_are_found_by_their_tags_and_tell_their_note(client: TestClient, store: Store) -> None:
-    store.note_host("after", {"tag new_switch": True, "tag old": False, "note": "with <b>jumbo</b> frames"})
-    store.note_host("before", {"tag newXswitch": True})
+    store.note("after", lambda notes: replace(notes, tags=("new_switch",), note="with <b>jumbo</b> frames, no old"))
+    store.note("before", lambda notes: replace(notes, tags=("newXswitch",)))
     assert listed(client, "/?tag=new_switch") == ["after"]
     assert listed(client, "/?tag=old") == []
     assert '<a class="tag" href="/?tag=new_switch">new_switch</a>' in client.get("/").text
-    assert "Note: with <b>jumbo</b> frames" in text_of(client, "/campaigns/after")
+    assert "Note: with <b>jumbo</b> frames, no old" in text_of(client, "/campaigns/after")
     assert "&lt;b&gt;jumbo" in client.get("/campaigns/after").text
 
 

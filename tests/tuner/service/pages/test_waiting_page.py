@@ -83,7 +83,7 @@ def test_admins_can_say_that_a_process_elsewhere_is_dead(client: TestClient, sto
     assert answer.status_code == 409, "it runs before our eyes"
     assert "runs on this machine: cancel the campaign" in answer.json()["detail"]
     assert "declare-dead" not in page(client, **headers["root"])
-    with store.queue.writing() as connection:
+    with store.queue.database.writing() as connection:
         connection.execute(update(CAMPAIGNS).values(owner="pod-a|another boot|17|123"))
     assert "Declare process 17 on pod-a dead" in page(client, **headers["root"])
     assert client.post(address, headers=headers["ada"]).status_code == 403
@@ -97,7 +97,7 @@ def test_admins_can_say_that_a_process_elsewhere_is_dead(client: TestClient, sto
 def test_the_button_of_a_dead_process_works_for_those_who_may(client: TestClient, store: Store) -> None:
     hand_in(client, "first")
     store.queue.claim("first")
-    with store.queue.writing() as connection:
+    with store.queue.database.writing() as connection:
         connection.execute(update(CAMPAIGNS).values(owner="pod-a|another boot|17|123"))
     assert "It is number 1 of the queue." in press(client, "declare-dead")
 
@@ -105,7 +105,7 @@ def test_the_button_of_a_dead_process_works_for_those_who_may(client: TestClient
 def test_a_state_that_a_newer_hpltune_wrote_is_shown_and_breaks_no_page(client: TestClient, store: Store) -> None:
     hand_in(client, "first")
     hand_in(client, "second")
-    with store.queue.writing() as connection:
+    with store.queue.database.writing() as connection:
         strange = update(CAMPAIGNS).where(CAMPAIGNS.c.name == "first").values(state="held", wanted="hold")
         connection.execute(strange)
     for address in ("/", "/metrics", "/campaigns/first", "/campaigns/second", "/api/v1/queue", "/api/v1/campaigns"):

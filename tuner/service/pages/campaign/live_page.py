@@ -196,7 +196,7 @@ class LivePage:
         key = (
             state,
             study.state,
-            (study.note, study.tags),
+            (study.notes.note, study.notes.tags),
             belief,
             disturbed,
             self._explanations.is_asked(self._name),
