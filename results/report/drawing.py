@@ -342,8 +342,7 @@ def _interval(number: int, one: Series, places: list[float], axes: Axes) -> None
 def _sides(one: Series) -> list[list[float]]:
     """How far an interval goes below and above each point; NaN where there is none."""
     below = [max(y - low, 0.0) for y, low in zip(one.y, one.low, strict=True)]
-    above = [max(high - y, 0.0) for y, high in zip(one.y, one.high, strict=True)]
-    return [below, above]
+    return [below, [max(high - y, 0.0) for y, high in zip(one.y, one.high, strict=True)]]
 
 
 def _whiskers(one: Series, colour: str) -> dict[str, Any]:

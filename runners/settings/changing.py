@@ -268,8 +268,9 @@ class NodeChanger:
         Raises:
             RunnerError: one does not.
         """
-        small = [replace(test, mtu=SMALL, timeout_s=COME_BACK_S) for test in tests]
-        limit_s = CONFIRM_S + (COME_BACK_S + AGAIN_S) * len(small)
+        wait_s = max(1.0, min(COME_BACK_S, self.may_wait_s()))
+        small = [replace(test, mtu=SMALL, timeout_s=wait_s) for test in tests]
+        limit_s = CONFIRM_S + (wait_s + AGAIN_S) * len(small)
         told = converse(self.reach, host, [test.command for test in small], timeout_s=limit_s)
         for test, said in zip(small, told, strict=True):
             if not said.taken:

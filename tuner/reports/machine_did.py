@@ -22,16 +22,16 @@ ENERGY, POWER = "_energy_j", "_power_w"
 def machine_did_table(record: TrialRecord) -> Table | None:
     """Build the table of what was measured during a run; None where nothing was."""
     measured = record.measurements
-    if not measured:
-        return None
     rows = [(row, text) for row, _, tell in _LINES if (text := tell(measured))]
-    told = set[str]().union(*(names for _, names, _ in _LINES), *(sensor.words for sensor in _sensors()))
-    for sensor in _sensors():
+    known = set[str]().union(*(names for _, names, _ in _LINES))
+    rest = sorted(name for name in measured.keys() - known if not name.endswith((ENERGY, POWER)))
+    rest = [name for name in rest if not name.startswith(PROGRAM)]
+    for sensor in _sensors() if rest else ():
         words = [tell(measured[name]) for name, tell in sensor.words.items() if name in measured]
         rows += [(sensor.kind, ", ".join(words))] if words else []
+        known |= sensor.words.keys()
     rows += [(f"energy ({source})", text) for source, text in _energies(measured)]
-    rest = sorted(name for name in set(measured) - told if not name.endswith((ENERGY, POWER)))
-    rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM)]
+    rows += [(name, f"{measured[name]:.6g}") for name in rest if name not in known]
     return facts_table("What the machine did", rows) if rows else None
 
 
@@ -129,7 +129,7 @@ _KINDS = {
 
 
 def _sensors() -> "Sequence[FileSensor]":
-    from ..trial.observers.sensors.registry import FILE_SENSORS  # noqa: PLC0415 - a run without measurements needs none
+    from ..trial.observers.sensors.registry import FILE_SENSORS  # noqa: PLC0415 - most runs have no figure of one
 
     return FILE_SENSORS
 

@@ -80,8 +80,9 @@ class Srun:
     def explain(self, job: Job, exit_code: int, said: str) -> str:  # noqa: ARG002 - the contract's
         """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         signalled = signal_of(exit_code)
-        ended = f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
-        return explained(SAYINGS, (said,)) or ended
+        return explained(SAYINGS, (said,)) or (
+            f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
+        )
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """Return variables that limit TCP to the job's interfaces; libraries without a prefix use UCX or libfabric."""
