@@ -139,8 +139,7 @@ class SimulatedSite:
         params = self.params(run)
         new = started(self.study, params, Kind.RUN, key_of(params))
         asked = planned(virtual_plan, params, self.cluster, new.key, order=run.nodes)
-        del expected_s
-        limits = LaunchLimits(limit_s=self.choices.limit_s)
+        limits = LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
         self.launching.start({0: PlannedTrial(new, asked, str(params.get(ORDER, "")))}, lambda _: limits)
 
     def without(self, lost: tuple[str, ...]) -> None:

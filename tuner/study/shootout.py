@@ -116,8 +116,7 @@ def sentences(
     """What to tell of a comparison of libraries, and of programs; nothing where there is none."""
     if not (libraries or programs):
         return []
-    known = study.simulated or study.notes.small_n_told > 0
-    small = None if known else small_n(n_of(ranking[0]), memory_n(study))
+    small = "" if study.simulated or study.notes.small_n_told else small_n(n_of(ranking[0]), memory_n(study))
     others = [one.sentence for one in (*libraries[1:], *programs[1:])]
     return [*others, repeated(libraries or programs), *([small] if small else [])]
 

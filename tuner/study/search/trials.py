@@ -3,6 +3,7 @@
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -250,7 +251,8 @@ class StudyTrials(Generic[S]):
             NodesLostError, RunnerError, TunerError, results.errors.ResultsError: as `next`.
         """
         self._start(points, kind, rung, full_s, repeat)
-        return self._next().in_order
+        with closing(self.launching):
+            return self._next().in_order
 
     def trial(
         self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL, full_s: float | None = None
@@ -261,7 +263,8 @@ class StudyTrials(Generic[S]):
     def launch_each(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Run complete points for the first time, as many at a time as there are sites, until the user stops it."""
         begin = lambda point: self._start([point], kind, FULL, repeat=0)  # noqa: E731
-        deque(in_turn(deque(points), begin, self.launching, self.session.context.stop), maxlen=0)
+        with closing(self.launching):
+            deque(in_turn(deque(points), begin, self.launching, self.session.context.stop), maxlen=0)
 
     def used_up(self, question: Question) -> TrialRecord | None:
         """The last run of a configuration where no other would tell anything new; None where one may."""
