@@ -95,11 +95,11 @@ class PathTest:
     @property
     def command(self) -> Command:
         """Return the command that pings until an answer comes or the time is over."""
-        size = str(self.mtu - HEADERS)
+        size = str(max(0, self.mtu - HEADERS))
         return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
 
     def failed(self, host: str, told: Told, *, resized: bool) -> RunnerError:
-        """Return why the test failed: a value is refused only for its own size, which other sizes do not share.
+        """Return why the test failed: an MTU is refused only where small packets pass and large ones do not.
 
         Args:
             resized: whether the size is a value of the trial.
@@ -124,8 +124,7 @@ class NodeChanger:
         values: the current values of their settings, as far as they were read.
         patience: how long it waits after a change.
         say: called with a sentence about each wait for a silent node.
-        may_wait_s: tells the seconds that one may wait from now on; after the first question to a node each wait ends
-            with them.
+        may_wait_s: tells the seconds that one may wait from now on; no later wait for a node is longer.
     """
 
     reach: Transport
@@ -275,7 +274,7 @@ class NodeChanger:
         for test, said in zip(small, told, strict=True):
             if not said.taken:
                 raise RunnerError(
-                    f"{test.failed(host, said, resized=False)}, though every setting is put back", Mishap.NO_WAY
+                    f"{test.failed(host, said, resized=False)}, though the change is undone", Mishap.NO_WAY
                 )
 
     def _require_alive(self, host: str, changed: str, wait_s: float) -> None:

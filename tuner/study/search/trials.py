@@ -51,14 +51,18 @@ class UnavailableParts:
         with self._lock:
             if part and part not in self.parts:
                 new = dict(part)
-                self.context.store.note(self.study, lambda notes: replace(notes, cannot_have=(*notes.cannot_have, new)))
+                self.context.store.note(
+                    self.study,
+                    lambda notes: replace(notes, cannot_have=(*(x for x in notes.cannot_have if x != new), new)),
+                )
                 self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
     def blamed(self, own: Point) -> Point:
-        """Rule out the settings of a launch that are to blame that it lost a node; none where that may be chance.
+        """Find the settings that made a launch lose a node, and rule them out; none where it may be chance.
 
-        They are what all such launches have in common, from the second on, where a run without it ended well, and none
-        with it did. Launches with what was ruled out before do not count.
+        They are what all launches that lost a node have in common: two at least, of which one may be the repeat of the
+        other. A run with other settings ended well, and none with these did. Launches with settings that were ruled out
+        before do not count.
         """
         store, known = self.context.store, self.parts
         store.note(self.study, lambda notes: replace(notes, lost_with=(*notes.lost_with, dict(own))))
@@ -69,7 +73,7 @@ class UnavailableParts:
         if len(losses) < LOSSES or not common or not well or any(common <= params for params in well):
             return {}
         part = {name: value for name, value in own.items() if (name, value) in common}
-        self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and none with other settings did.")
+        self.context.say(f"{len(losses)} launches with {told(part)} lost a node, and no run with it ended well.")
         self.rule_out(part)
         return part
 
