@@ -193,8 +193,8 @@ class ScalingSite(Protocol):
     def why_not(self, run: PlannedRun) -> str | None:
         """The sentence why a run cannot be had, such as that its matrix does not fit the memory."""
 
-    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
-        """Begin a run."""
+    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
+        """Begin a run, and return the ticket that its outcome will have."""
 
     def without(self, lost: tuple[str, ...]) -> None:
         """Go on without nodes."""
@@ -277,7 +277,7 @@ class ScalingRuns:
         Raises:
             TunerError: no run can be started here.
         """
-        began_s, under_way = self.clock.now_s(), deque[tuple[PlannedRun, float]]()
+        began_s, under_way = self.clock.now_s(), dict[int, tuple[PlannedRun, float]]()
         waiting, skipped, missed = deque(self._unknown(exact=exact)), 0, 0
 
         def begin(run: PlannedRun) -> None:
@@ -287,11 +287,11 @@ class ScalingRuns:
             if late or run.count > len(self.site.names) > 0:
                 skipped += 1
                 return
-            under_way.append((self._on_nodes_left(run), self.clock.now_s()))
-            self.site.begin(under_way[-1][0], expected_s)
+            there, start_s = self._on_nodes_left(run), self.clock.now_s()
+            under_way[self.site.begin(there, expected_s)] = there, start_s
 
         for ended in in_turn(waiting, begin, self.site.launching, self.stop):
-            run, start_s = under_way.popleft()
+            run, start_s = under_way.pop(ended.ticket)
             if ended.records[0].ranked:
                 self.pace.learn(run, self.clock.now_s() - start_s)
             if ended.lost_nodes:

@@ -85,13 +85,13 @@ class RealSite:
         except OUR_ERRORS as error:
             return str(error)
 
-    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
         """Begin a run of HPL on some nodes; once more after a lost node came back."""
         evaluator, params = replace(self.evaluator, machine=self.inventory(run)), self.params(run)
         new = started(self.study, params, Kind.RUN, key_of(params))
         asked = PlannedTrial(new, planned(evaluator.plan, params, FULL), told(run))
         limits = LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
-        self.launching.start({0: asked}, lambda _: limits, evaluator)
+        return self.launching.start({0: asked}, lambda _: limits, evaluator)
 
     def without(self, lost: tuple[str, ...]) -> None:
         """Go on without nodes that are lost."""
@@ -134,13 +134,13 @@ class SimulatedSite:
         found = planned(virtual_plan, self.params(run), self.cluster, order=run.nodes)
         return found.reason if isinstance(found, Failure) else None
 
-    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
         """Begin to simulate a run."""
         params = self.params(run)
         new = started(self.study, params, Kind.RUN, key_of(params))
         asked = planned(virtual_plan, params, self.cluster, new.key, order=run.nodes)
         limits = LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
-        self.launching.start({0: PlannedTrial(new, asked, str(params.get(ORDER, "")))}, lambda _: limits)
+        return self.launching.start({0: PlannedTrial(new, asked, str(params.get(ORDER, "")))}, lambda _: limits)
 
     def without(self, lost: tuple[str, ...]) -> None:
         """A virtual cluster loses no nodes."""

@@ -1,4 +1,4 @@
-"""The one way of a trial: commit that it runs, run it, judge it, commit what came of it, repeat it once if need be."""
+"""The one way of a trial: commit that it runs, run it, judge it, commit what came of it, repeat it as `Mishap` says."""
 
 import time
 from collections import Counter, deque
@@ -130,6 +130,11 @@ class TrialsUnderWay(Generic[P]):
     blamed: bool = False
     done: LaunchOutcome = field(default_factory=LaunchOutcome)
 
+    @property
+    def unfinished(self) -> Trials[P]:
+        """Those that are begun and have not ended: where lost nodes are waited for, only the later ones."""
+        return self.later if self.done.event else {**self.trials, **self.later}
+
 
 Told = LaunchResult | Failure | tuple[str, ...]
 """What came of a launch, or why it did not start; or the lost nodes that stay silent."""
@@ -196,7 +201,7 @@ class Launching(Generic[P]):
         Raises:
             results.errors.ResultsError: the store cannot be written.
         """
-        place, wishes, records = self._idle.popleft(), dict[int, PlannedTrial[P]](), dict[int, TrialRecord]()
+        place, wishes, records = self._idle[0], dict[int, PlannedTrial[P]](), dict[int, TrialRecord]()
         for number, trial in asked.items():
             record, simulator = trial.record, place.simulator
             record = replace(record, versions={SIMULATOR: simulator}) if simulator else record
@@ -209,10 +214,14 @@ class Launching(Generic[P]):
             turns = {run: turn for turn, run in enumerate(plan.runs)}
             wishes = dict(sorted(wishes.items(), key=lambda item: turns[item[1].plan.runs[0]]))
         self._begun += 1
+        self._idle.popleft()
         done = LaunchOutcome(records, self._begun)
-        self._begin(
-            TrialsUnderWay(ticket=self._begun, place=place, site=site or place, limits=limits, done=done), wishes
-        )
+        launch = TrialsUnderWay(ticket=self._begun, place=place, site=site or place, limits=limits, done=done)
+        try:
+            self._begin(launch, wishes)
+        except BaseException:
+            self._idle.append(place)
+            raise
         return self._begun
 
     def next(self) -> LaunchOutcome:
@@ -221,18 +230,22 @@ class Launching(Generic[P]):
         On machines the first that ends comes first, else what began first.
 
         Raises:
-            TunerError: no run can be started here; the trials stay RUNNING.
+            TunerError: no run can be started here; the trials are given up.
             results.errors.ResultsError: the records cannot be kept; the run's directory still tells the result.
         """
         while not self._ended:
             launch, told = self._first()
+            left = launch.unfinished
             try:
-                if isinstance(found := told(), tuple):
+                found, left = told(), {}
+                if isinstance(found, tuple):
                     self._after_waiting(launch, found)
                 else:
                     self._after_run(launch, found)
             except BaseException:
                 self._idle.append(launch.place)
+                with suppress(*OUR_ERRORS):
+                    self._give_up(left)
                 raise
         return self._ended.popleft()
 
@@ -242,17 +255,25 @@ class Launching(Generic[P]):
         return self.next()
 
     def close(self) -> None:
-        """End what simulators run, wait for what machines run, and commit what came of it."""
+        """End what simulators run, wait for what machines run, and commit what came of it; nothing stays RUNNING."""
         for site in self.sites if self._running else ():
             site.close()
-        while self._executor and self._running:
+        while self._running:
             launch, told = self._first()
-            with suppress(*OUR_ERRORS):
-                if not isinstance(found := told(), tuple):
-                    self._commit(launch, found)
+            left = launch.unfinished
+            with suppress(Exception):  # an error before this one is told, and the others still count
+                found = told() if self._executor else ()
+                if not isinstance(found, tuple):
+                    left = {}
+                    left = {**self._commit(launch, found)[1], **launch.later}
+            self._give_up(left)
         if self._executor:
             self._executor.shutdown()
         self._executor = None
+
+    def _give_up(self, trials: Trials[P]) -> dict[int, TrialRecord]:
+        """Commit that trials which are begun are not run any more, but for those that have ended."""
+        return {place: self.book.commit(not_reached(trial.record)) for place, trial in trials.items()}
 
     def launch_program(
         self,
@@ -280,7 +301,7 @@ class Launching(Generic[P]):
                 if repeats or blamed
                 else done.lost_nodes
             )
-            if not repeats or silent:
+            if not repeats or silent or may_wait_s(self.stop, evaluator.left_s()) <= 0:
                 replace(done, lost_nodes=silent).require_nodes()
                 return status
 
@@ -333,8 +354,9 @@ class Launching(Generic[P]):
     def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], Told]]:
         """The launch that ends first, or began first where no machine runs it, and what waits for its end."""
         turn, futures = 0, [future for _, _, future in self._running if future is not None]
-        if futures and self.sites[0].machine is not None:
-            done = wait(futures, return_when=FIRST_COMPLETED).done
+        if futures:
+            first = futures if self.sites[0].machine is not None else futures[:1]
+            done = wait(first, return_when=FIRST_COMPLETED).done
             turn = next(number for number, future in enumerate(futures) if future in done)
         launch, work, running = self._running.pop(turn)
         return launch, running.result if running else work
@@ -351,8 +373,7 @@ class Launching(Generic[P]):
         )
         launch = replace(launch, done=done, blamed=blamed)
         if not blamed and self._repeats(launch.site, done.event, launch.repeated):
-            for trial in left.values():
-                self.book.commit(not_reached(trial.record))
+            self._give_up(left)
         else:
             launch = replace(launch, later={**left, **launch.later})
             if not blamed:
@@ -362,10 +383,16 @@ class Launching(Generic[P]):
 
     def _after_waiting(self, launch: TrialsUnderWay[P], silent: tuple[str, ...]) -> None:
         """Repeat a launch whose lost nodes answer again; where some are silent, or settings are to blame, go on."""
-        done = launch.done
-        if silent or launch.blamed:
-            event = None if launch.blamed else done.event
-            self._go_on_if_it_may(replace(launch, done=replace(done, event=event, lost_nodes=silent)))
+        done, over = launch.done, may_wait_s(self.stop, launch.site.left_s()) <= 0
+        if silent or launch.blamed or over:
+            event, later = done.event, launch.later
+            if launch.blamed:
+                event, part = None, done.unavailable[-1].items()
+                later = {place: one for place, one in later.items() if not part <= one.plan.settings.items()}
+                barred = {place: one for place, one in launch.later.items() if place not in later}
+                done = replace(done, records={**done.records, **self._give_up(barred)})
+            done = replace(done, event=event, lost_nodes=silent)
+            self._go_on_if_it_may(replace(launch, later=later, done=done))
             return
         now = datetime.now(UTC)
         anew = {
@@ -378,7 +405,7 @@ class Launching(Generic[P]):
         """Launch what is left, or give it up after an event, a request to stop, or when the budget is spent."""
         done = launch.done
         if self.whole_file or done.event or may_wait_s(self.stop, launch.site.left_s()) <= 0:
-            given_up = {place: self.book.commit(not_reached(one.record)) for place, one in launch.later.items()}
+            given_up = self._give_up(launch.later)
             records = done.records if self.whole_file else {**done.records, **given_up}
             launch = replace(launch, later={}, done=replace(done, records=records))
         self._go_on(launch, {})
@@ -396,7 +423,8 @@ class Launching(Generic[P]):
         """
         trials = list(launch.trials.values())
         if isinstance(told, Failure):
-            records, outcome = [rejected(trials[0].record, told)], LaunchOutcome(began=False)
+            fault, outcome = rejected(trials[0].record, told), LaunchOutcome(began=False)
+            records = [fault if launch.site.machine else replace(fault, cost_s=0.0)]  # where no time passes meanwhile
         else:
             event, left_s = told.event, launch.site.left_s()
             # A run that others made late has taken its limit already.

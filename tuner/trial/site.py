@@ -64,5 +64,5 @@ class Site(Protocol[P]):
         ...
 
     def close(self) -> None:
-        """End what runs here for somebody who does not wait for it any more."""
+        """End the simulations that run here, for good; what a machine runs goes to its end."""
         ...

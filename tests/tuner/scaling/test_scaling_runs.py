@@ -58,7 +58,7 @@ class MadeUpSite:
     def why_not(self, run: PlannedRun) -> str | None:
         return None if run.count <= len(self.names) else "too few nodes"
 
-    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
         assert expected_s
         self.clock.sleep(10.0)
         self.done.append(run)
@@ -71,6 +71,8 @@ class MadeUpSite:
         self.ended.append(LaunchOutcome({0: bad}, lost_nodes=(lost,)) if lost else LaunchOutcome({0: good}))
         if len(self.done) == self.taken:
             self.ended[-1] = LaunchOutcome({0: bad}, why="Slurm took the nodes")
+        self.ended[-1] = replace(self.ended[-1], ticket=len(self.done))
+        return len(self.done)
 
     def next(self) -> LaunchOutcome:
         return self.ended.pop(0)

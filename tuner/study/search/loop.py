@@ -1,4 +1,4 @@
-"""The one search of a study: ask the engine, run its questions on workers, and tell it what came of them."""
+"""The one search of a study: ask the engine, run its questions on sites, and tell it what came of them."""
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence

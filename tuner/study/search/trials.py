@@ -229,7 +229,7 @@ class StudyTrials(Generic[S]):
         Raises:
             NodesLostError: a node that died with a run does not come back.
             RunnerError: what befell the launch is no fault of its configuration or library, and does not end.
-            TunerError: no run can be started here; the trials stay RUNNING. Or one launch after another fails alike.
+            TunerError: no run can be started here. Or one launch after another fails alike.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         if not self.launching.under_way:
@@ -311,7 +311,8 @@ class StudyTrials(Generic[S]):
         """The trials of a configuration that count as runs of such a kind."""
         key = self.session.space.key(params)
         kinds = RANKED if kind in RANKED else {kind}
-        return [record for record in self.session.records(kinds) if record.key == key]
+        ran = (record for record in self.session.records(kinds) if record.state is not TrialState.CANCELLED)
+        return [record for record in ran if record.key == key]
 
     def _next(self) -> LaunchOutcome:
         """Wait until something has ended after which the study can go on.
