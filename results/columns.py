@@ -33,6 +33,7 @@ class TrialColumn:
         is_exported: whether CSV, Parquet and lists of trials have it; JSON lines have every column.
         is_later: whether JSON lines of an earlier hpltune lack it.
         is_public: whether the API and its events tell it: nothing that names folders of the server.
+            Files to take home have every column, because an import needs them.
         about: what it is, for who reads the API, where the name does not say it.
         head: its head where people read lists of trials; "" keeps it out of them.
         usual: values that go without saying: any other one stands beside each rate of the trial; () where none does.

@@ -215,9 +215,9 @@ class HeadlineRates:
     expected_gflops: float | None
     interval_gflops: tuple[float, float] | None
     range_gflops: tuple[float, float]
-    fastest_conditions: Conditions = Conditions.UNDISTURBED
-    conditions: Conditions = Conditions.UNDISTURBED
-    doubts: tuple[str, ...] = ()
+    fastest_conditions: Conditions
+    conditions: Conditions
+    doubts: tuple[str, ...]
 
     @classmethod
     def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":

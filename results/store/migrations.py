@@ -1,6 +1,6 @@
 """Migrates databases: ordered lists of SQL, each in one transaction with the row that records it.
 
-A released migration is never changed; the tests keep a database file of each schema. The SQL is written out, because
+A released migration is never changed; the tests keep database files of earlier schemas. The SQL is written out, because
 `schema.py` describes only the current tables.
 """
 

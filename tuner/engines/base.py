@@ -88,7 +88,7 @@ class Engine(ABC):
     """An engine chooses what to try next, and learns from what came of it.
 
     It never asks an illegal or barred point, nor one whose key (`SearchSpace.key`) it asked before or was told of,
-    unless that was released: the scheduler decides on repeats. There is one exception, which `Question.doubted` tells:
+    unless that was released: the loop decides on repeats. There is one exception, which `Question.doubted` tells:
     an engine may doubt a full run, and ask its point once more while it was told of no other run of it; so it doubts a
     point once at most. It may be asked several times before it is told.
     Everything it knows it was told, so an engine that is told the records of a stored study goes on from there.

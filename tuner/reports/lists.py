@@ -233,7 +233,7 @@ LINES = tuple(
     for name, column in TABLE.items()
     if column.home in {"trial", "derived"} and column.kind is not dict and name not in TOGETHER
 )
-"""Columns that have a line of their own in the table of a trial."""
+"""Columns that have a line of their own in the table of a trial: new ones, which nothing above names."""
 
 
 def trial_table(study: Study, record: TrialRecord, killed: Collection[int], others: Sequence[int]) -> Table:

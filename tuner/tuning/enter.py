@@ -79,8 +79,6 @@ def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
     return store.records(name)
 
 
-NEAREST_THE_WALL = ("meter", "redfish", "ipmi", "pm_counters", "slurm", "hwmon", "rapl", "nvml", "amdsmi")
-"""Sources of power; what the first ones measure holds more of a machine."""
 BESIDE_RAPL = ("nvml", "amdsmi")
 """Sources whose power is not in that of RAPL, and is added to it."""
 
@@ -94,7 +92,7 @@ def power_source(options: TuneOptions, workbench: Workbench) -> str:
     meters = workbench.evaluator.meters
     names = meters.names if meters else []
     if options.power_source is None:
-        first = next((name for name in NEAREST_THE_WALL if name in names), "")
+        first = names[0] if names else ""
         return "+".join([first, *(name for name in BESIDE_RAPL if name in names)]) if first == "rapl" else first
     missing = [name for name in options.power_source.split("+") if name not in names]
     if missing:

@@ -62,9 +62,7 @@ def structure(path: Path) -> dict[str, object]:
     inspector = inspect(create_engine(f"sqlite:///{path}"))
     return {
         table: (
-            sorted(
-                (column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)
-            ),
+            sorted((one["name"], str(one["type"]), one["nullable"]) for one in inspector.get_columns(table)),
             inspector.get_pk_constraint(table)["constrained_columns"],
             sorted(
                 (key["constrained_columns"], key["referred_table"], key["options"])
@@ -100,6 +98,7 @@ def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
         records = store.records("kronos", outputs=True)
         assert [record.state.value for record in records] == ["complete", "complete", "failed", "failed", "running"]
         assert [entry.median_gflops for entry in rank(records)] == [14.53, 12.74]
+        assert {(record.part, record.session) for record in records} == {(1.0, 0)}
         best = records[1]
         assert best.hpl is not None
         assert best.hpl.words() | {"N": 12300, "NB": 180, "grid": "2x4", "BCAST": "1rM"} == best.hpl.words()
@@ -194,8 +193,7 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
     before = schema_1.read_bytes()
     sentence = (
         rf"{schema_1} was written by a newer hpltune \(its schema is {len(TODAY) + 1}, this hpltune knows up to "
-        rf"{len(TODAY)}\): "
-        "update hpltune, or give another with ⟦db⟧"
+        rf"{len(TODAY)}\): update hpltune, or give another with ⟦db⟧"
     )
     with pytest.raises(ResultsError, match=sentence):
         Store.open(schema_1)
@@ -209,11 +207,6 @@ def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(written
     assert [record.part for record in (full, small, prefix)] == [1.0, 0.35, 0.05]
     assert [record.session for record in (full, small, prefix)] == [0, 0, 1]
     assert len(rank([full, small, prefix])) == 1
-
-
-def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path) -> None:
-    with Store.open(schema_1) as store:
-        assert {(record.part, record.session) for record in store.records("kronos")} == {(1.0, 0)}
 
 
 @of_schema(3)
@@ -257,12 +250,8 @@ def test_a_database_of_schema_6_takes_checks_of_nodes(written: Store) -> None:
 @of_schema(8)
 def test_a_database_of_schema_8_tells_how_its_campaigns_stand(written: Store) -> None:
     stands = {name: written.outbox.standing(name) for name in ("complete", "running", "failed", "waits")}
-    assert {name: event.state for name, event in stands.items()} == {
-        "complete": "complete",
-        "running": "killed",
-        "failed": "failed",
-        "waits": "queued",
-    }
+    states = {"complete": "complete", "running": "killed", "failed": "failed", "waits": "queued"}
+    assert {name: event.state for name, event in stands.items()} == states
     assert {event.totals for name, event in stands.items() if name != "waits"} == {Totals(2, 0, 6.5, 72.0, 1)}
     assert stands["running"].running == [3, 4]
     assert written.outbox.reach(0, "complete") is Reach.PRUNED
@@ -291,7 +280,7 @@ def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> Non
 
 
 @of_schema(11)
-def test_originals_of_schema_11_are_of_unknown_machines(written: Store) -> None:
+def test_originals_of_schema_11_are_of_unknown_machines_and_nobody_is_told_of_its_campaigns(written: Store) -> None:
     left = written.network.originals()
     assert [(one.host, one.setting, one.value, one.machine, one.boot) for one in left] == [
         ("h1", "mtu", "9000", "", ""),
@@ -301,14 +290,19 @@ def test_originals_of_schema_11_are_of_unknown_machines(written: Store) -> None:
     assert kept == left[0]
     written.network.forget([one.key for one in left])
     assert written.network.originals() == []
-
-
-@of_schema(11)
-def test_of_campaigns_of_schema_11_nobody_is_told_any_more(written: Store) -> None:
     ended = written.queue.find("monday")
     assert ended is not None
     assert ended.state == "done"
     assert written.untold.take() is None
+
+
+@of_schema(13)
+def test_a_database_of_schema_13_has_notes_of_its_study(written: Store) -> None:
+    study, cautions = written.study("noted"), (ToldCaution("node n2 is slow", START),)
+    assert study.host.keys() == {"cpu", "cores", "memory_bytes"}
+    assert study.notes.disturbed.startswith("2 of 2 runs were disturbed: other programs took CPU time in 2 (")
+    noted = StudyNotes("with jumbo frames", ("new",), cautions=cautions, disturbed=study.notes.disturbed)
+    assert study.notes == replace(noted, nodes_lost=("n2",), nodes_left=1, noise_at_first=0.0125)
 
 
 def test_notes_of_schema_13_leave_the_facts_of_the_machine(schema_1: Path) -> None:

@@ -96,7 +96,7 @@ def test_the_end_of_a_trial_that_its_process_does_not_show_is_shown_too(after: L
     of_an_older_service = TrialEndedEvent.model_validate(ended(1).model_dump(exclude=untold))
     heard = told([begun(1), of_an_older_service, after])
     (end,) = [event for event in heard if isinstance(event, TrialEnded)]
-    assert (end.record.number, end.best, end.left) == (1, "80.00 GFLOPS", None)
+    assert (end.record.number, end.record.gflops, end.best, end.left) == (1, 75.0, "80.00 GFLOPS", None)
 
 
 def test_the_wait_for_the_first_trial_is_shown_until_something_is_heard() -> None:

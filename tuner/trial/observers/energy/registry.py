@@ -13,5 +13,5 @@ from .rapl import Rapl
 from .redfish import Redfish
 from .slurm import SlurmEnergy
 
-SOURCES: Sequence[type[PowerSource]] = (WallMeter, Redfish, Ipmi, SlurmEnergy, PmCounters, Hwmon, Rapl, Nvml, AmdSmi)
-"""Nearest to the wall first."""
+SOURCES: Sequence[type[PowerSource]] = (WallMeter, Redfish, Ipmi, PmCounters, SlurmEnergy, Hwmon, Rapl, Nvml, AmdSmi)
+"""Nearest to the wall first: what these measure holds more of a machine, so it is told before the others."""

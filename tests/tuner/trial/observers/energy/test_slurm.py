@@ -8,6 +8,7 @@ from as_user import program
 from runners.hosts.cluster import Cluster
 from runners.toml_file import validated
 from tuner.trial.observers.energy.contract import Places, PowerPart, PowerSource, PowerSourceError
+from tuner.trial.observers.energy.pm_counters import PmCounters
 from tuner.trial.observers.energy.registry import SOURCES
 from tuner.trial.observers.energy.slurm import SlurmEnergy
 from tuner.trial.observers.energy.trace import Trace
@@ -56,7 +57,7 @@ def test_each_node_has_a_counter_that_is_as_old_as_slurm_gathers_it() -> None:
     assert source.parts == (PowerPart("n1", counts=True), PowerPart("n2", counts=True))
     assert (source.period_s, source.read()) == (30.0, [1000.0, 2000.0])
     assert source.tells_all_of(["n2", "n1"])
-    assert SlurmEnergy in SOURCES
+    assert SOURCES.index(SlurmEnergy) > SOURCES.index(PmCounters), "the counters of a board are nearer to the wall"
 
 
 def test_a_node_that_is_not_counted_has_no_part(folder: Path) -> None:
