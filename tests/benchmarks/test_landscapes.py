@@ -327,7 +327,7 @@ def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Pat
         wrap=(),
         container=None,
     )
-    workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
+    workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(run=evaluated)))
     space = load("small", MACHINE, text=SPACE)
     out = tmp_path / "out.json"
     record_real(Recording("small", "Made up", SPACE, MACHINE, space, 1400), workshop, 1, out)

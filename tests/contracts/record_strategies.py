@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from record_builders import begun
 
 from hpl.params import HplParams, Scalar
-from results.record import BlasObservation, Study, TrialRecord, TrialState
+from results.record import BlasObservation, Study, StudyNotes, TrialRecord, TrialState
 
 anything = st.text(max_size=40)
 """What a program may print, and what JSON may hold."""
@@ -36,6 +36,7 @@ def studies() -> st.SearchStrategy[Study]:
         Study,
         created_at=moments,
         versions=versions,
+        notes=st.builds(StudyNotes, like=texts, nodes_left=whole, all_tried=st.booleans(), whole_memory=st.just({})),
         **dict.fromkeys(("name", "space_name", "space_text", "engine"), texts),
         **dict.fromkeys(("options", "host"), open_json),
         **dict.fromkeys(("rpeak_gflops", "price_usd", "power_w"), figures),

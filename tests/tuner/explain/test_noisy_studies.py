@@ -10,7 +10,7 @@ from record_builders import a_study, finished
 from report_reading import printed
 
 from hpl.params import HplParams, Scalar
-from results.record import Kind, TrialRecord
+from results.record import Kind, StudyNotes, TrialRecord
 from results.stats.intervals import half_95
 from results.store.store import Store
 from tuner.commands.stored.explain import ExplainRequest, explain_study
@@ -33,12 +33,17 @@ def runs(*rates: float, changes: Sequence[Mapping[str, Scalar]] = CHANGES) -> li
     return found
 
 
-def told(folder: Path, trials: Sequence[TrialRecord], **host: object) -> str:
+def told(folder: Path, trials: Sequence[TrialRecord], noise_at_first: float = 0.0, **host: object) -> str:
     """What `explain` prints of a study with these trials."""
     with Store.open(folder / "hpltune.db") as store:
         keep(
             store,
-            a_study(space_text=SMALL, options=TuneOptions().to_json(), host={"cores": 4, "nodes": 1, **host}),
+            a_study(
+                space_text=SMALL,
+                options=TuneOptions().to_json(),
+                host={"cores": 4, "nodes": 1, **host},
+                notes=StudyNotes(noise_at_first=noise_at_first),
+            ),
             trials,
         )
         return printed(explain_study(store, ExplainRequest("study")).report())
