@@ -197,8 +197,8 @@ def doubts(record: TrialRecord, *unsaid: str) -> list[str]:
     Args:
         unsaid: words that are told elsewhere.
     """
-    told = ((column.usual, str(getattr(record, name))) for name, column in PUBLIC.items() if column.usual)
-    return [value for usual, value in told if value not in {*usual, *unsaid}]
+    told = cells_of(values_of(record, (name for name, column in PUBLIC.items() if column.usual)))
+    return [str(value) for name, value in told.items() if value not in {None, *PUBLIC[name].usual, *unsaid}]
 
 
 def plain(value: object) -> Any:

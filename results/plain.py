@@ -46,7 +46,8 @@ def moment_of(text: str | None) -> datetime | None:
 def typed(kind: Any, value: Any) -> Any:
     """Read a value of a type from JSON: a dataclass, tuple, mapping, time, text, number or flag, or one or none of it.
 
-    A damaged field of a dataclass, or member of a list, is as if it were not there.
+    A damaged field of a dataclass, or member of a list or a mapping, is as if it were not there. Of too many members
+    the first are left out: the newest stand last.
 
     Raises:
         ValueError: it is of another type, or lacks a field.
@@ -61,11 +62,11 @@ def typed(kind: Any, value: Any) -> Any:
         except TypeError as error:
             raise ValueError("it lacks a field") from error
     elif of is tuple and isinstance(value, list | tuple) and parts[1] is ...:
-        found = tuple(one for _, one in _whole(("", parts[0], one) for one in value[:_MOST]))
+        found = tuple(one for _, one in _whole(("", parts[0], one) for one in value[-_MOST:]))
     elif of is tuple and isinstance(value, list | tuple):
         found = tuple(typed(part, one) for part, one in zip(parts, value, strict=True))
     elif of is Mapping and isinstance(value, Mapping):
-        found = {str(name): typed(parts[1], one) for name, one in [*value.items()][:_MOST]}
+        found = dict(_whole((str(name), parts[1], one) for name, one in [*value.items()][-_MOST:]))
     elif kind is datetime:
         found = datetime.fromisoformat(str(value)).astimezone(UTC)
     elif kind is float and type(value) in {int, float} and abs(value) <= sys.float_info.max:

@@ -154,7 +154,9 @@ class Store(Reader, ServiceBooks):
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
 
     def note(self, name: str, change: Callable[[StudyNotes], StudyNotes]) -> StudyNotes:
-        """Change the notes of a study and return them; nobody else changes them meanwhile, and a newer hpltune's stay.
+        """Change the notes of a study and return them; nobody else changes them meanwhile.
+
+        Notes that only a newer hpltune knows stay; what it keeps more within a note that this one knows is lost.
 
         Raises:
             ResultsError: there is no such study.

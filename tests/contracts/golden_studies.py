@@ -16,6 +16,7 @@ from tuner.options import TuneOptions
 
 SIMULATED = {SIMULATOR: "SimGrid 4.0"}
 NODES = {"nodes": 2, "physical_cores": 2, "memory_total_bytes": 2**37, "cpu_model": "AMD EPYC"}
+FROM_RUNS = StudyNotes(imported_from="runs")
 STUDIES: dict[str, dict[str, Any]] = {
     "plain": {},
     "disturbed": {},
@@ -26,7 +27,7 @@ STUDIES: dict[str, dict[str, Any]] = {
         "space_name": "host",
     },
     "simulated": {"host": NODES, "versions": SIMULATED, "rpeak_gflops": 3200.0},
-    "imported": {"engine": IMPORT, "options": {}, "space_name": "", "space_text": ""},
+    "imported": {"engine": IMPORT, "options": {}, "space_name": "", "space_text": "", "notes": FROM_RUNS},
     "failures": {},
 }
 """In what the studies differ from each other."""
@@ -37,23 +38,14 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 """In what their runs differ."""
 NONE = {"gflops": None, "passed": None, "residual": None}
+FAILED = {"state": TrialState.FAILED}
 ENDS: dict[int, dict[str, Any]] = {
-    2: {"state": TrialState.FAILED, "invalidity": Invalidity.RUNTIME, "reason": "rank 1 ended with code 139", **NONE},
-    3: {
-        "state": TrialState.FAILED,
-        "invalidity": Invalidity.CORRECTNESS,
-        "reason": "the residual FAILED",
-        "passed": False,
-    },
+    2: {**FAILED, "invalidity": Invalidity.RUNTIME, "reason": "rank 1 ended with code 139", **NONE},
+    3: {**FAILED, "invalidity": Invalidity.CORRECTNESS, "reason": "the residual FAILED", "passed": False},
     4: {"state": TrialState.CANCELLED, "reason": "the run was cancelled", **NONE},
     5: {"measurements": {}},
     6: {"measurements": DISTURBED},
-    7: {
-        "state": TrialState.FAILED,
-        "invalidity": Invalidity.TIMEOUT,
-        "reason": "stopped at its time limit of 9 s",
-        **NONE,
-    },
+    7: {**FAILED, "invalidity": Invalidity.TIMEOUT, "reason": "stopped at its time limit of 9 s", **NONE},
 }
 """What came of the runs of the study of failures that do not count, or not for sure."""
 

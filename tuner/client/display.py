@@ -97,8 +97,8 @@ def of_event(event: TrialEndedEvent) -> TrialRecord:
     known = {
         "study": event.campaign,
         "key": repr(sorted(event.params.items())),
-        "started_at": told["started_at"] or datetime.now(UTC).isoformat(),
-        "library": "" if told["hosts"] else None,
+        "started_at": told.get("started_at") or datetime.now(UTC).isoformat(),
+        "library": "" if event.hosts else None,
         "versions": {SIMULATOR: ""} if event.passed is None and event.gflops is not None else {},
     }
     with suppress(HplError, LookupError):

@@ -92,8 +92,9 @@ def document(event: "StoredEvent") -> Event | None:
     if event.shown is not None:
         return ShownEvent(campaign=event.campaign, shown=facts_without_paths(event.shown))
     if not event.name.startswith("trial-"):
-        told = {"event": event.name, "state": event.state, "running": list(event.running)}
-        return CampaignEvent.model_validate({**told, **_amount(event)})
+        return CampaignEvent.model_validate(
+            {"event": event.name, "state": event.state, "running": list(event.running), **_amount(event)}
+        )
     record = event.trial
     if record is None:
         return None

@@ -8,16 +8,21 @@ from pydantic import BaseModel, Field, create_model
 
 from hpl.params import Scalar
 from results.columns import HINTS, PUBLIC, values_of
-from results.record import BlasObservation, TrialRecord
+from results.record import BlasObservation, Kind, TrialRecord, TrialState
 
 from ..reports.figures.phases import phases_s
 from ..reports.ranks_got import ranks_got
 
 
-class TrialMessage(BaseModel):
-    """What is told of a trial: the public columns of `results.columns`; static types know only those that are here."""
+class TrialMessage(BaseModel, json_schema_serialization_defaults_required=True):
+    """What is told of a trial: the public columns of `results.columns`; static types know only those that are here.
+
+    A service tells all of them. An earlier one may lack any but those that are here, and a client reads null for it.
+    """
 
     number: int
+    kind: Kind
+    state: TrialState
     params: dict[str, Scalar]
 
     if TYPE_CHECKING:
@@ -29,9 +34,9 @@ Message = TypeVar("Message", bound=TrialMessage)
 
 
 def with_columns(model: type[Message]) -> type[Message]:
-    """Add a field for each public column that a model does not declare; an earlier hpltune may not tell later ones."""
+    """Add a field for each public column that a model does not declare."""
     added: dict[str, Any] = {
-        name: (HINTS[name], Field(None if column.is_later else ..., description=column.about or None))
+        name: (HINTS[name] | None, Field(None, description=column.about or None))
         for name, column in PUBLIC.items()
         if name not in model.model_fields
     }
@@ -72,10 +77,12 @@ class WholeTrialModel(TrialModel):
     def of(cls, record: TrialRecord) -> "WholeTrialModel":
         """Tell of a stored trial with its output."""
         seen, hpl = record.observed, record.hpl
-        more = {
-            "hpl": None if hpl is None else hpl.words(),
-            "phases_s": phases_s(record),
-            "observed": None if seen is None else replace(seen, library=Path(seen.library).name),
-            "reached": ranks_got(record),
-        }
-        return cls.model_validate(values_of(record, PUBLIC) | more)
+        return cls.model_validate(
+            {
+                **values_of(record, PUBLIC),
+                "hpl": None if hpl is None else hpl.words(),
+                "phases_s": phases_s(record),
+                "observed": None if seen is None else replace(seen, library=Path(seen.library).name),
+                "reached": ranks_got(record),
+            }
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hpl.params import Scalar
-from results.columns import LISTED, TABLE, values_of
+from results.columns import LISTED, TABLE, cells_of, values_of
 from results.metrics import measured_watts, rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap, facts_table, outcome
@@ -154,9 +154,11 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     most = max((rate for rate in rates if rate), default=1.0)
     bars = tuple(None if rate is None else rate / most for rate in rates)
     columns, cells = [], []
-    for name, column in TABLE.items():
-        told = [_told(name, record, killed) for record in records] if column.head and column.is_public else None
-        if told is None or (column.is_later and {*told} <= {"", *column.usual}):
+    heads = {name: column for name, column in TABLE.items() if column.head and column.is_public}
+    known = [(cells_of(values_of(record, heads)), record) for record in records]
+    for name, column in heads.items():
+        told = [_told(name, values[name], record, killed) for values, record in known]
+        if column.is_later and {*told} <= {"", *column.usual}:
             continue
         is_result, is_figure = name == "gflops", column.kind in {int, float} and name != "gflops"
         wrap = Wrap.NEVER if is_figure else Wrap.ANYWHERE if is_result else Wrap.AT_WORDS  # a reason may hold a path
@@ -165,9 +167,8 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     return Table(title, tuple(columns), tuple(zip(*cells, strict=True)))
 
 
-def _told(name: str, record: TrialRecord, killed: Collection[int]) -> str:
+def _told(name: str, value: Any, record: TrialRecord, killed: Collection[int]) -> str:
     """Write the value of a column for people; "" where there is none."""
-    value = getattr(record, name)
     if name == "gflops":
         return trial_result(record, killed)
     if name == "params":
@@ -249,7 +250,11 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)
-    facts |= {name: said for name in LINES if (said := _told(name, record, killed))}
+    facts |= {
+        name: said
+        for name, value in cells_of(values_of(record, LINES)).items()
+        if (said := _told(name, value, record, killed))
+    }
     return facts_table(f"Study {study.name}, trial {record.number}: {result}", facts.items())
 
 

@@ -138,14 +138,14 @@ def measured_sentence(records: Sequence[TrialRecord]) -> str:
     """Say what was measured of the machine during the runs of a study, and what was not."""
     known = {name for record in records for name in record.measurements}
     sources = sorted(name.removesuffix(POWER) for name in known if name.endswith(POWER))
-    if not known:
-        return "Nothing was measured of what the machine did during the runs."
     measured = [what for what, names in _KINDS.items() if known & set(names)]
     missing = [what for what in _KINDS if what not in measured]
     for sensor in _sensors():
         there = not known.isdisjoint(sensor.words)
         (measured if there else missing).append(sensor.kind if there else f"the {sensor.kind}")
     measured += [f"power (by {', '.join(sources)})"] if sources else []
+    if not measured:
+        return "Nothing was measured of what the machine did during the runs."
     return f"Measured during the runs: {', '.join(measured)}. {untold(missing, power=bool(sources))}".rstrip()
 
 

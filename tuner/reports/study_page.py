@@ -75,7 +75,6 @@ HOST_FACTS = (
     ("virtual_cluster", "virtual cluster"),
     ("replay", "table"),
     ("description", "description"),
-    ("imported_from", "imported from"),
 )
 
 
@@ -186,8 +185,11 @@ class StudyPage:
             described = cluster_table(cluster, self.study.rpeak_gflops)
             return [Heading("The virtual cluster"), replace(described, rows=(*described.rows, *programs))]
         host = self.study.host
-        rows = [(label, str(host[name])) for name, label in HOST_FACTS if host.get(name)]
-        rows += machine_rows(self.study)
+        rows = [
+            *((label, str(host[name])) for name, label in HOST_FACTS if host.get(name)),
+            ("imported from", self.study.notes.imported_from),
+            *machine_rows(self.study),
+        ]
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
         network = messages(self.found.probes)

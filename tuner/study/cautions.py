@@ -127,10 +127,16 @@ def note_disturbed(store: Store, study: str) -> None:
 
 def note_lost(store: Store, study: str, lost: Sequence[str], there: "Workbench") -> None:
     """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
-    before, here = store.study(study).notes.nodes_lost, (there.whole or there.site).node_names
-    away = tuple(name for name in (*before, *lost) if name not in here)
-    if away or before:
-        store.note(study, lambda notes: replace(notes, nodes_lost=away, nodes_left=len(there.site.node_names)))
+    here, left = (there.whole or there.site).node_names, len(there.site.node_names)
+    if lost or store.study(study).notes.nodes_lost:
+        store.note(
+            study,
+            lambda notes: replace(
+                notes,
+                nodes_lost=tuple(name for name in dict.fromkeys((*notes.nodes_lost, *lost)) if name not in here),
+                nodes_left=left,
+            ),
+        )
 
 
 def fewer_nodes(study: Study) -> list[str]:

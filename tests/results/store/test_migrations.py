@@ -317,9 +317,10 @@ def test_notes_of_schema_13_leave_the_facts_of_the_machine(schema_1: Path) -> No
         "cores": 2, "note": "with jumbo frames", "tag new": True, "tag old": False, "like": "one#2",
         "caution node n2 is slow": told, "caution the machine is busy": later, "caution of nobody knows when": None,
         "disturbed_runs": {"runs": 4, "sentence": "2 of 4 runs were disturbed."}, "nodes_lost": ["n2"], "nodes_left": 3,
-        "reference trial 3": {"runs": 4, "moved": -0.08}, "reference trial 7": None, "two_speeds_apart": 0.0,
+        "reference trial 3": {"runs": 4, "moved": -0.08}, "reference trial 7": None, "reference trial 9": {"runs": 4},
         "cannot have NB = 96": {"NB": 96}, "simulated_opening": [[{"NB": 96}, 7.5]], "small_n_told": 1856,
-        "dgemm_half_nb": 13.5, "dgemm_gflops_by_blas": {"blis": 40.0}, "whole_memory": None, "noise_at_first": "loud",
+        "dgemm_half_nb": 13.5, "whole_memory": None, "noise_at_first": "loud",
+        "dgemm_gflops_by_blas": {"blis": 40.0, "mkl": None}, "two_speeds_apart": 0.0,
     }  # fmt: skip
     with closing(sqlite3.connect(schema_1)) as connection, connection:
         (name,) = connection.execute("SELECT name FROM studies").fetchone()
@@ -329,17 +330,8 @@ def test_notes_of_schema_13_leave_the_facts_of_the_machine(schema_1: Path) -> No
     assert study.host == {"cores": 2}
     busy = ToldCaution("the machine is busy", START, "other programs")
     assert study.notes == StudyNotes(
-        note="with jumbo frames",
-        tags=("new",),
-        like="one#2",
+        note="with jumbo frames", tags=("new",), like="one#2", disturbed="2 of 4 runs were disturbed",
         cautions=(ToldCaution("node n2 is slow", START), busy, ToldCaution("of nobody knows when")),
-        disturbed="2 of 4 runs were disturbed",
-        nodes_lost=("n2",),
-        nodes_left=3,
-        machine_changes={"3": (4, -0.08)},
-        small_n_told=1856,
-        dgemm_half_nb=13.5,
-        dgemm_gflops_by_blas={"blis": 40.0},
-        cannot_have=({"NB": 96},),
-        simulated_opening=(({"NB": 96}, 7.5),),
-    )
+        nodes_lost=("n2",), nodes_left=3, machine_changes={"3": (4, -0.08)}, small_n_told=1856, dgemm_half_nb=13.5,
+        dgemm_gflops_by_blas={"blis": 40.0}, cannot_have=({"NB": 96},), simulated_opening=(({"NB": 96}, 7.5),),
+    )  # fmt: skip

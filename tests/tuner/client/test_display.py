@@ -91,8 +91,10 @@ def test_a_trial_that_was_disturbed_is_shown_so_as_at_the_service() -> None:
 
 
 @pytest.mark.parametrize("after", [begun(2), stands("complete", "campaign-ended"), ended(2)])
-def test_the_end_of_a_trial_that_its_process_does_not_show_is_shown_too(after: LiveEvent) -> None:
-    heard = told([begun(1), ended(1), after])
+@pytest.mark.parametrize("untold", [set(), PUBLIC.keys() - {"number", "kind", "state", "params"}])
+def test_the_end_of_a_trial_that_its_process_does_not_show_is_shown_too(after: LiveEvent, untold: set[str]) -> None:
+    of_an_older_service = TrialEndedEvent.model_validate(ended(1).model_dump(exclude=untold))
+    heard = told([begun(1), of_an_older_service, after])
     (end,) = [event for event in heard if isinstance(event, TrialEnded)]
     assert (end.record.number, end.best, end.left) == (1, "80.00 GFLOPS", None)
 
@@ -116,11 +118,7 @@ def test_progress_is_shown_and_what_is_not_known_here_is_not() -> None:
     progress = ProgressEvent(
         campaign="one", number=1, fraction=0.5, elapsed_s=2.0, left_s=2.0, gflops=70.0, panel_gflops=None
     )
-    unknown: list[dict[str, Any]] = [
-        {"kind": "OfTheFuture"},
-        {"kind": "Notice", "words": 1},
-        {},
-        {"kind": "TrialEnded", "record": 9},
-    ]
-    assert told([progress, *(ShownEvent(campaign="one", shown=one) for one in unknown)]) == [TrialProgress(1, 0.5, 2.0)]
+    unknown = [{}, {"kind": "OfTheFuture"}, {"kind": "Notice", "words": 1}, {"kind": "TrialEnded", "record": 9}]
+    shown_here = [ShownEvent.model_validate({"campaign": "one", "shown": one}) for one in unknown]
+    assert told([progress, *shown_here]) == [TrialProgress(1, 0.5, 2.0)]
     assert shown_of(NodesRan(())) is None

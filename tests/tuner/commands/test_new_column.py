@@ -5,16 +5,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import product
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 from column_faces import API, AT_A_GLANCE, COMMANDS, faces
-from record_builders import DISTURBED, QUIET
+from record_builders import DISTURBED, QUIET, finished
 
-from results.columns import FIELDS
+from results.columns import FIELDS, PUBLIC, TABLE, doubts
 from results.record import TrialRecord
+from tuner.reports.lists import trials_table
 
 ROOT = Path(__file__).parents[3]
 ADD = "ALTER TABLE trials ADD COLUMN {} TEXT NOT NULL DEFAULT ''"
@@ -38,6 +40,14 @@ TO_PEOPLE = (*AT_A_GLANCE, "show one#1", "notification", "/campaigns/one", "/cam
 
 def test_every_field_of_a_record_has_a_column_or_several() -> None:
     assert {*FIELDS, "hpl", "observed"} == {field.name for field in fields(TrialRecord)}
+
+
+def test_a_column_of_the_observed_library_can_stand_in_lists_and_beside_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, table in product(("library_version", "hosts", "NB"), (TABLE, PUBLIC)):
+        monkeypatch.setitem(table, name, replace(TABLE[name], head=name, usual=("usual",)))
+    assert doubts(finished(1)) == ["0.3.21", "node-1,node-2", "192"]
+    rows = trials_table("", [finished(1), finished(2, observed=None)], ()).rows
+    assert ["0.3.21" in row and "node-1,node-2" in row and "192" in row for row in rows] == [True, False]
 
 
 @pytest.fixture(scope="module")

@@ -10,28 +10,21 @@ from record_builders import finished
 
 from results.report.model import Report
 from tuner.reports.lists import trial_json
-from tuner.reports.machine_did import machine_did_table
+from tuner.reports.machine_did import machine_did_table, measured_sentence
 from tuner.trial.observers.sensors.registry import FILE_SENSORS
 
 SCENES: dict[str, dict[str, float]] = {
     "what ranks got and others took": {
-        "solve_s": 12.0,
-        "cpu_s": 18.2,
-        "waited_s": 5.5,
-        "cores": 2,
-        "foreign_cpu_s": 9.6,
-        "foreign_for_s": 9.0,
+        "solve_s": 12.0, "cpu_s": 18.2, "waited_s": 5.5, "cores": 2, "foreign_cpu_s": 9.6, "foreign_for_s": 9.0,
     },
     "memory": {"major_faults": 1, "swap_pages": 0, "huge_page_bytes": 2**31},
     "clock and heat": {"clock_mhz": 2449.7, "lowest_clock_mhz": 1200.0, "temperature_c": 84.5, "throttle_events": 3},
     "programs of others, those that took most first": {
-        "foreign_cpu_s": 9.6,
-        "foreign_cpu_s:cc1": 2.0,
-        "foreign_cpu_s:python3": 7.0,
+        "foreign_cpu_s": 9.6, "foreign_cpu_s:cc1": 2.0, "foreign_cpu_s:python3": 7.0,
     },
     "energy with its source": {"rapl_energy_j": 1234.5, "rapl_power_w": 102.9},
     "a figure that no line knows": {"moons_count": 2.0},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -57,4 +50,6 @@ def test_all_that_is_measured_is_told_in_words_has_a_unit_and_stands_on_its_page
 def test_a_run_without_measurements_has_no_table_and_an_empty_object() -> None:
     unwatched = finished(1, measurements={})
     assert machine_did_table(unwatched) is None
+    foreign = finished(1, measurements={"solve_s": 1.0, "cores": 4.0, "moons_count": 2.0})
+    assert measured_sentence([foreign]) == measured_sentence([unwatched])
     assert trial_json(unwatched, ())["measurements"] == {}

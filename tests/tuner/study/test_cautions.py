@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
@@ -11,7 +13,15 @@ from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 from results.record import SIMULATOR, Kind, StudyNotes, ToldCaution
 from results.store.store import Store
 from tuner.events import OTHERS, Event, Notice, TrialEnded
-from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, fewer_nodes, small_caution, told_cautions
+from tuner.study.cautions import (
+    CautionKeeper,
+    cautions_of,
+    cautions_of_all,
+    fewer_nodes,
+    note_lost,
+    small_caution,
+    told_cautions,
+)
 from tuner.study.machine_changes import moved_during_search, with_changes
 
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
@@ -113,6 +123,13 @@ def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> No
     one.keep("the first machine is busy")
     other.keep("the second machine is busy")
     assert texts(store) == ["the first machine is busy", "the second machine is busy"]
+    there: Any = SimpleNamespace(whole=None, site=SimpleNamespace(node_names=("n1",)))
+    for lost in (["n2"], ["n3", "n2"]):
+        note_lost(store, "study", lost, there)
+    assert store.study("study").notes.nodes_lost == ("n2", "n3")
+    many = tuple(ToldCaution(f"caution {number}", START) for number in range(1001))
+    store.note("study", lambda notes: replace(notes, cautions=many))
+    assert texts(store)[-1] == "caution 1000"
 
 
 def test_a_sentence_says_on_which_later_day_it_was_told_and_of_several_studies_of_which() -> None:

@@ -59,7 +59,7 @@ class ThrottleEvents(FileSensor):
         f"/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/{part}_throttle_count" for part in ("core", "package")
     )
     kind = "throttling for heat"
-    words = {"throttle_events": lambda times: counted(round(times), "time")}  # noqa: RUF012
+    words = {"throttle_events": lambda times: f"slowed down {counted(round(times), 'time')}"}  # noqa: RUF012
 
     def measure(self, series: Sequence[NodeSeries]) -> Mapping[str, float]:
         """Return the events of all cores; of packages, which all their CPUs tell, those of the one with most."""
