@@ -235,8 +235,7 @@ class RecordedLandscape:
         points = ",\n".join(
             json.dumps(asdict(place, dict_factory=_known), separators=(",", ":")) for place in self.places
         )
-        text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
-        path.write_text(text, encoding="utf-8")
+        path.write_text((json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'), encoding="utf-8")
 
     def _machine_facts(self) -> dict[str, Any]:
         """What the file says of the machine."""

@@ -166,12 +166,11 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         for group in compared
         if (group.order is NodeOrder.SORTED) == ((group.scaling, NodeOrder.SORTED) in by_key)
     ]
-    growth = tuple(filter(None, (growth_of(group, exact=known.exact) for group in mains)))
     return ScalingFindings(
         results=results,
         overheads=spent,
         orders=orders,
-        growth=growth,
+        growth=tuple(filter(None, (growth_of(group, exact=known.exact) for group in mains))),
         limits=tuple(limit_of(group, sure, spent) for group in compared),
         doublings=_doublings(ranked, compared, sure, known),
         failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
@@ -216,8 +215,7 @@ def _doublings(
         count = 2 * group.largest
         smaller = [point for point in own if point.count < group.largest]
         last = next(one for one in results if alike(one, group) and one.count == group.largest)
-        several = len(group.runs) > 2
-        checked = _predicted(smaller, group, group.largest, noise, known).rate() if several else None
+        checked = _predicted(smaller, group, group.largest, noise, known).rate() if (len(group.runs) > 2) else None
         predicted = _predicted(own, group, count, noise, known)
         by_model = predicted.rate().gflops
         growth = growth_of(group, exact=known.exact)

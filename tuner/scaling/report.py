@@ -86,8 +86,7 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     good = not findings.unknown and all(limit.surely_little for limit in findings.limits)
     yield from (Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN) for sentence in verdicts(findings))
     for compared in (one for one in findings.orders if one.effects and one.p is not None):
-        tone = Tone.CAUTION if compared.differ else Tone.PLAIN
-        yield Sentence(order_sentence(compared, findings), tone=tone)
+        yield Sentence(order_sentence(compared, findings), tone=(Tone.CAUTION if compared.differ else Tone.PLAIN))
     yield from (Sentence(growth_sentence(growth, findings.noun)) for growth in findings.growth)
     yield from (Sentence(doubling_sentence(doubling, findings.noun)) for doubling in findings.doublings)
     if findings.lost_nodes:

@@ -247,8 +247,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     whole = workbench.site
     cluster = whole.nodes is not None
     size, noun = (whole.node_count, "node") if cluster else (whole.host.physical_cores, "core")
-    where = whole.host.hostname or "this machine"
-    counts = check_counts(request.counts, size, noun, where)
+    counts = check_counts(request.counts, size, noun, (whole.host.hostname or "this machine"))
     orders = request.orders or (tuple(NodeOrder) if cluster else (NodeOrder.SORTED,))
     if not cluster and NodeOrder.SHUFFLED in orders:
         raise UsageError(
@@ -313,7 +312,6 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
     site.study = study
     site.launching = Launching(sites=[site.evaluator], book=book, listener=listener, stop=stop)
     inventory = workbench.site
-    usual_s = None if request.n or request.options.full else DEFAULT_TIME_S
     runs = ScalingRuns(
         plan=prepared.plan,
         site=site,
@@ -322,7 +320,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
         stop=stop,
         clock=RealClock(),
         earlier=known_runs(store, study),
-        limit_s=request.time_s or usual_s or math.inf,
+        limit_s=request.time_s or (None if request.n or request.options.full else DEFAULT_TIME_S) or math.inf,
     )
     with closing_study(study, store, stop):
         end = runs.run()

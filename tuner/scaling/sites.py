@@ -126,8 +126,12 @@ class SimulatedSite:
         """HPL's documented advice on the squarest grid, one rank for each core."""
         choices, ranks = self.choices, run.count * cores_of_each(self.cluster)
         point = textbook(N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=1)
-        network = self.cluster.default_network
-        return {**point, "DEPTH": choices.depth, "net.network": network, **words_of(run, self.names)}
+        return {
+            **point,
+            "DEPTH": choices.depth,
+            "net.network": self.cluster.default_network,
+            **words_of(run, self.names),
+        }
 
     def why_not(self, run: PlannedRun) -> str | None:
         """Why a run cannot be had on this cluster."""

@@ -132,8 +132,7 @@ class Scatter:
 
         if not self.freedom:
             return None
-        quantile = float(stdtrit(self.freedom, (1 + COVERAGE) / 2))
-        return quantile * self.sd * math.sqrt(sum(1 / count for count in runs))
+        return float(stdtrit(self.freedom, (1 + COVERAGE) / 2)) * self.sd * math.sqrt(sum(1 / count for count in runs))
 
 
 def scatter_of(samples: Sequence[Sequence[float]], *, exact: bool = False) -> Scatter:
@@ -290,8 +289,7 @@ def _margin(xs: list[float], ys: list[float], part: float) -> float:
 
     freedom = len(xs) - 1
     off = sum((y - part * x) ** 2 for x, y in zip(xs, ys, strict=True))
-    quantile = float(stdtrit(freedom, (1 + COVERAGE) / 2))
-    return quantile * math.sqrt(off / freedom / sum(x * x for x in xs))
+    return float(stdtrit(freedom, (1 + COVERAGE) / 2)) * math.sqrt(off / freedom / sum(x * x for x in xs))
 
 
 PANEL, BROADCAST, SWAP, UPDATE, SOLVE = PARTS = ("panel", "broadcast", "swap", "update", "solve")
@@ -332,8 +330,9 @@ def parts_s(time_s: float, timers_s: Mapping[str, float]) -> dict[str, float]:
     update = timers_s["update"] - swap
     timed = panel + update + swap + solve
     scale = min(1.0, time_s / timed) if timed else 1.0
-    parts = {PANEL: panel, SWAP: swap, UPDATE: update, SOLVE: solve}
-    found = {name: scale * seconds for name, seconds in parts.items()}
+    found = {
+        name: scale * seconds for name, seconds in {PANEL: panel, SWAP: swap, UPDATE: update, SOLVE: solve}.items()
+    }
     found[BROADCAST] = max(0.0, time_s - timed)
     return {name: found[name] for name in PARTS}
 

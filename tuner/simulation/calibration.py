@@ -133,11 +133,10 @@ class Calibrator:
         if status.exit_code != 0 and not self.stop.requested:
             raise TunerError(f"timing {blas}'s routines failed: {status.message}")
         paths = RunPaths(folder)
-        told = parse_conditions(paths.read_stderr()).get(0, SolveConditions())
         record = replace(
             started(NO_STUDY, point, Kind.RUN, blas),
             state=TrialState.COMPLETE,
-            measurements=what_ranks_told(told, cores),
+            measurements=what_ranks_told(parse_conditions(paths.read_stderr()).get(0, SolveConditions()), cores),
             ranks=cores // inventory.node_count,
             threads=1,
         )

@@ -30,11 +30,10 @@ WITHOUT_EFFECT = ("alignment",)
 def machine_of(cluster: VirtualCluster, N: int) -> Machine:
     """The facts that a search space needs; all cores have as much memory as the one with the smallest share."""
     least = min(node.memory_gib / node.cores for node in cluster.nodes)
-    blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas}
     return Machine(
         cores=cluster.cores,
         memory_bytes=int(least * cluster.cores * GIB),
-        blas=blas,
+        blas={name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas},
         N=N,
         mpis=("smpi",),
         more_cores="take fewer ranks",

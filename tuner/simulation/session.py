@@ -228,5 +228,6 @@ def tuned(study: VirtualStudy, options: TuneOptions, spent: Callable[[float], st
     ended = study.search(engine, options.repeats, to_confirm=options.confirm)
     study.session.say(f"Search stopped: {ended}.")
     study.session.say(spent(study.session.meter.run_s))
-    ranking = study.confirm(options.confirm)
-    return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
+    return TuneOutcome(
+        study=study.study, ranking=study.confirm(options.confirm), ended=ended, interrupted=study.stopped
+    )

@@ -355,8 +355,9 @@ class Launching(Generic[P]):
         """The launch that ends first, or began first where no machine runs it, and what waits for its end."""
         turn, futures = 0, [future for _, _, future in self._running if future is not None]
         if futures:
-            first = futures if self.sites[0].machine is not None else futures[:1]
-            done = wait(first, return_when=FIRST_COMPLETED).done
+            done = wait(
+                (futures if self.sites[0].machine is not None else futures[:1]), return_when=FIRST_COMPLETED
+            ).done
             turn = next(number for number, future in enumerate(futures) if future in done)
         launch, work, running = self._running.pop(turn)
         return launch, running.result if running else work
@@ -394,9 +395,8 @@ class Launching(Generic[P]):
             done = replace(done, event=event, lost_nodes=silent)
             self._go_on_if_it_may(replace(launch, later=later, done=done))
             return
-        now = datetime.now(UTC)
         anew = {
-            place: replace(trial, record=replace(trial.record, number=0, started_at=now))
+            place: replace(trial, record=replace(trial.record, number=0, started_at=datetime.now(UTC)))
             for place, trial in launch.trials.items()
         }
         self._begin(replace(launch, done=replace(done, event=None, why="", lost_nodes=())), anew)
@@ -511,10 +511,9 @@ def records_of(
         all_of_them: each gets a record, whether HPL came to it or not.
     """
     cancelled = result.verdict.cancelled
-    came_to = trials if cancelled or all_of_them else trials[: reached(result)]
     records = [
         replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
-        for index, trial in enumerate(came_to)
+        for index, trial in enumerate(trials if cancelled or all_of_them else trials[: reached(result)])
     ]
     told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
     event = result.event if told else None

@@ -176,10 +176,11 @@ class Workbench:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
         brought = bringing(self.site)
-        entries = [self.site.named(name) for name in names if self.site.program.takes_blas and name not in brought]
         libraries = {
             entry.library(count).path: entry.library(count)
-            for entry in entries
+            for entry in [
+                self.site.named(name) for name in names if self.site.program.takes_blas and name not in brought
+            ]
             for count in threads
             if count == 1 or entry.threaded
         }

@@ -330,8 +330,7 @@ class Campaign:
         """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""
         self.opened.ledger.learners = ()
         session = self.opened.session
-        limits = self._limits(session, RunTimeEstimate(), EarlyStopping())
-        return self._on(self.evaluators[:1], session, limits)
+        return self._on(self.evaluators[:1], session, self._limits(session, RunTimeEstimate(), EarlyStopping()))
 
     def _trials(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> StudyTrials[Evaluator]:
         """Runs the search and what follows, and learns from it what runs take."""
@@ -343,8 +342,7 @@ class Campaign:
         self, evaluators: Sequence[Evaluator], session: StudySession, limits: SearchLimits
     ) -> StudyTrials[Evaluator]:
         sites = [replace(one, left_s=session.meter.remaining_s) for one in evaluators]
-        clock = session.meter.clock
-        return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=clock)
+        return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=session.meter.clock)
 
     def _limits(
         self,

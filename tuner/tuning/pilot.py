@@ -152,8 +152,7 @@ def samples_of(records: Sequence[TrialRecord], nodes: int | None = None) -> list
     """
     found = list(filter(None, (_sample(record, nodes) for record in records)))
     quiet = [sample for sample in found if not sample.disturbed]
-    slowest_first = sorted(found, key=lambda sample: -sample.time_s)
-    fastest = {(sample.N, sample.part): sample for sample in slowest_first}
+    fastest = {(sample.N, sample.part): sample for sample in sorted(found, key=lambda sample: -sample.time_s)}
     return sorted(quiet or fastest.values(), key=lambda sample: sample.N)
 
 

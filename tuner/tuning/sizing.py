@@ -188,8 +188,7 @@ def first_point(space: SearchSpace) -> dict[str, Scalar]:
         run_of = space.machine.terms.run_of
         numbers = range(min(len(space), MOST_LOOKED_AT))
         return space.point(max(numbers, key=lambda number: run_of(space.complete(space.point(number))).N))
-    least = min(space.parameters[name].values, key=float)
-    return space.nearest({**space.point(0), name: least}, keep=name)
+    return space.nearest({**space.point(0), name: min(space.parameters[name].values, key=float)}, keep=name)
 
 
 def _in_space(session: StudySession, options: TuneOptions, site: Inventory, N: int, *, largest_n: int) -> StudySession:

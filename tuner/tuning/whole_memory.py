@@ -272,8 +272,7 @@ def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float])
         if record.kind not in UNFINISHED and {**record.params, "N": None} == alike:
             there = {} if record.kind in SMALLER_RUNS else expected
             found[record.params.get("N")].append(replace(record, gflops=there.get(record.key, record.gflops)))
-    samples = [sample for runs in found.values() for sample in samples_of(runs)]
-    return sorted(samples, key=lambda sample: sample.N)
+    return sorted([sample for runs in found.values() for sample in samples_of(runs)], key=lambda sample: sample.N)
 
 
 def _at_smaller_sizes(trials: StudyTrials[Evaluator], one: _Runner, expected: Mapping[str, float]) -> list[Sample]:

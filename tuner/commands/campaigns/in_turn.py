@@ -312,11 +312,10 @@ def _played(
             wanted.setdefault(name, []).append(value)
     with closing_study(study, store, stop), settings_around(first, store, study, listener, wanted) as ready:
         prepare_settings(ready.evaluator, wanted)
-        book = FileBook(store, study, session.context.runs)
         runs = {
             one.name: FileRun(
                 one.plan,
-                book,
+                FileBook(store, study, session.context.runs),
                 replace(one.workbench.evaluator, settings=ready.evaluator.settings),
                 one.walltime_s,
                 listener,

@@ -47,8 +47,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         book = FileBook(store, study, session.context.runs)
         with closing_study(study, store, stop):
             launching = Launching(sites=[Simulator(site, 1)], book=book, listener=listener, stop=stop)
-            runs = [{**run.words(), **how} for run in dat.runs()]
-            records = _simulated(launching, study, runs, request)
+            records = _simulated(launching, study, [{**run.words(), **how} for run in dat.runs()], request)
         return RunResult(store.study(study), records, stop.requested)
 
 

@@ -198,8 +198,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             _trust(request, name, options, session)
             if options.on_machines:
-                stored = request.resume or request.join is not None
-                set_up(options, session.user_dirs, listener, stored=stored)
+                set_up(options, session.user_dirs, listener, stored=(request.resume or request.join is not None))
         run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
         try:
             outcome = run(request, name, options, session)

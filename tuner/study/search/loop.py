@@ -128,7 +128,7 @@ class Search:
         in_rounds = engine.wants_every_rate and not self.rule.virtual_clock
         rounds, repeats = (self.repeats, 1) if in_rounds else (1, self.repeats)
         ended: str | None = None
-        with closing(self.trials):
+        with closing(self.trials.launching):
             while ended is None or self.trials.under_way:
                 while self.trials.free and ended is None:
                     batch, ended = self._next(engine, rounds, repeats)
@@ -221,7 +221,7 @@ class Search:
         """
         rungs = (FULL,) if self.rule.is_last(now) or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
-            if self.trials.share_launches:
+            if self.trials.site.machine is not None:  # only HPL itself runs several configurations in one launch
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
             else:
                 question = engine.choose(rungs)

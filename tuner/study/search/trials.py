@@ -200,11 +200,6 @@ class StudyTrials(Generic[S]):
         return self.sites[0]
 
     @property
-    def share_launches(self) -> bool:
-        """Whether several questions may share a launch."""
-        return self.site.machine is not None
-
-    @property
     def free(self) -> bool:
         """Whether more may start."""
         return self.launching.free
@@ -280,10 +275,6 @@ class StudyTrials(Generic[S]):
             return None
         self.session.say(f"The table has no further run of the configuration of trial {ran[-1].number}.", detail=True)
         return ran[-1]
-
-    def close(self) -> None:
-        """Wait for what still runs."""
-        self.launching.close()
 
     def _start(
         self,

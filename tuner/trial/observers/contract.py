@@ -106,7 +106,6 @@ class LaunchObserver(ABC):
 
 def together(measured: Sequence[Sequence[Measurements]]) -> Sequence[Measurements]:
     """Put together what several observers measured of each run of a launch, without what is no number."""
-    runs = max(map(len, measured), default=0)
     return [
         {
             name: figure
@@ -115,5 +114,5 @@ def together(measured: Sequence[Sequence[Measurements]]) -> Sequence[Measurement
             for name, figure in of_runs[number].items()
             if math.isfinite(figure)
         }
-        for number in range(runs)
+        for number in range(max(map(len, measured), default=0))
     ]
