@@ -32,6 +32,7 @@ from .site import Site
 
 T = TypeVar("T")
 P_args = ParamSpec("P_args")
+Settings = Mapping[str, Scalar]
 P_co = TypeVar("P_co", covariant=True)
 E_co = TypeVar("E_co", covariant=True)
 
@@ -159,7 +160,7 @@ class Launching(Generic[P]):
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
-    blamed: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = lambda _settings: {}
+    blamed: Callable[[Settings], Settings] = lambda _settings: {}
     _idle: deque[Site[P]] = field(init=False)
     _ended: deque[LaunchOutcome] = field(default_factory=deque, init=False)
     _running: list[tuple[TrialsUnderWay[P], Callable[[], Told], Future[Told] | None]] = field(
@@ -294,7 +295,7 @@ class Launching(Generic[P]):
         while True:
             status = evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop)
             done = LaunchOutcome(event=status.event, why=status.message, lost_nodes=status.lost_nodes)
-            blamed = self._with_blame(done, plan).unavailable
+            blamed = with_blame(done, plan, self.blamed).unavailable
             repeats = not blamed and self._repeats(evaluator, done.event, repeated)
             silent = (
                 still_silent(done, evaluator, self.stop, self.listener, blamed=bool(blamed))
@@ -311,11 +312,6 @@ class Launching(Generic[P]):
             return False
         repeated[event] += 1
         return True
-
-    def _with_blame(self, outcome: LaunchOutcome, plan: TrialPlan) -> LaunchOutcome:
-        """Return an outcome with the settings that are to blame for the loss of a node."""
-        blamed = self.blamed(plan.settings) if outcome.event in OF_NODES else {}
-        return replace(outcome, unavailable=[blamed]) if blamed else outcome
 
     def _begin(self, launch: TrialsUnderWay[P], wishes: Trials[P]) -> None:
         """Commit that trials run, before anything of them is started, and launch them."""
@@ -434,7 +430,7 @@ class Launching(Generic[P]):
             plan = self._shared(launch.trials) or trials[0].plan
             folder = self.book.folder(trials[0].record.number)
             records, outcome = records_of(trials, plan, told, folder, all_of_them=self.whole_file)
-            outcome = self._with_blame(outcome, trials[0].plan)
+            outcome = with_blame(outcome, trials[0].plan, self.blamed)
             if outcome.event and outcome.unavailable:
                 failed, why = TrialState.FAILED, Invalidity.CONSTRAINTS
                 records = [replace(record, state=failed, invalidity=why) for record in records]
@@ -529,6 +525,12 @@ def records_of(
         unavailable=[result.unavailable] if result.unavailable else (),
     )
     return records, outcome
+
+
+def with_blame(outcome: LaunchOutcome, plan: TrialPlan, blamed: Callable[[Settings], Settings]) -> LaunchOutcome:
+    """Return an outcome with the settings that are to blame for the loss of a node."""
+    found = blamed(plan.settings) if outcome.event in OF_NODES else {}
+    return replace(outcome, unavailable=[found]) if found else outcome
 
 
 def still_silent(

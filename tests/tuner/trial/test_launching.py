@@ -18,6 +18,7 @@ from runners.errors import Mishap, RefusedError
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
+from tuner.errors import TunerError
 from tuner.events import Event, Notice, TrialStarted
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.problem_size import textbook
@@ -218,6 +219,34 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
 
 def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
     taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
-    left_s = iter([9.0, 0.0])
+    left_s = iter([*[9.0] * 4, 0.0])
     done, records, said = repeated(slurm, taken, taken, left_s=lambda: next(left_s))
     assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)
+
+
+class Broken(Launches):
+    """Nothing can be started there."""
+
+    def run(self, *_: Any) -> LaunchResult:
+        raise TunerError("no run can be started in runs")
+
+
+@pytest.mark.parametrize("sites", [1, 2])
+def test_no_trial_stays_running_after_an_error_of_its_site_or_where_nobody_waits_for_it(
+    slurm: Inventory, sites: int
+) -> None:
+    def begun() -> tuple[Launching[Any], MemoryBook]:
+        broken, book = Broken(slurm, None, None, LocalRunner({})), MemoryBook(Path("runs"))  # type: ignore[arg-type]
+        launching = Launching(sites=[broken] * sites, book=book, listener=lambda _: None, stop=StopRequest())
+        asked = {place: PlannedTrial(new(NB=NB), plan(new(NB=NB).params, slurm)) for place, NB in enumerate((32, 64))}
+        launching.start(asked, lambda _: LIMITS)
+        return launching, book
+
+    launching, book = begun()
+    with pytest.raises(TunerError):
+        launching.next()
+    assert launching.free
+    closed, other = begun()
+    closed.close()
+    for kept in (book, other):
+        assert [record.state for record in kept.records.values()] == [TrialState.CANCELLED] * 2
