@@ -305,8 +305,9 @@ def time_figures(findings: ScalingFindings) -> list[Figure]:
             bars = tuple(
                 Series(NAMES[part], counts, tuple(100 * one.shares[part] for one in spent)) for part in reversed(PARTS)
             )
-            title = f"Parts of the time: {name}"
-            figures.append(Figure(title, f"{findings.noun}s", "% of the time", bars, stacked=True))
+            figures.append(
+                Figure(f"Parts of the time: {name}", f"{findings.noun}s", "% of the time", bars, stacked=True)
+            )
     return figures
 
 

@@ -107,8 +107,7 @@ def write_winner(
     if predicted is not None and (stands := store.get(outcome.study, predicted.trial)).hpl:
         full = str(folder / "HPL-full.dat")
         title = ("HPLinpack benchmark input file, written by hpltune", f"{predicted.against_textbook}.")
-        at_full = HplDat.of(replace(stands.hpl, N=predicted.full.N))
-        write_text(Path(full), render(replace(at_full, title=title)))
+        write_text(Path(full), render(replace(HplDat.of(replace(stands.hpl, N=predicted.full.N)), title=title)))
         confirm = f"hpltune run {shlex.quote(full)} ⟦like⟧ {shlex.quote(stands.study)}#{stands.number}{db}"
         files = replace(files, full_dat=full, confirm=confirm)
         sentences.append(f"HPL.dat for the whole memory: {full}")
