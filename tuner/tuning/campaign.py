@@ -134,12 +134,15 @@ def tune(
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
             try:
+                require_settings(session.space.parameters, workbench.site)
                 space = load_space(options, workbench.site, text)
             except (SpaceError, UsageError) as error:
                 raise TunerError(
                     f"no configuration fits what is left without node {', '.join(lost.nodes)} ({error}): "
                     f"{resume_command(session.study, context.store)} goes on once it is repaired"
                 ) from error
+            left = (workbench.whole or workbench.site).node_names
+            session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
 
 
@@ -375,9 +378,6 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
         ) from lost
     workbench = workbench.without(lost.nodes)
     note_lost(session.context.store, session.study, lost.nodes, workbench)
-    left = (workbench.whole or workbench.site).node_names
-    session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
-    require_settings(session.space.parameters, workbench.site)
     return workbench
 
 
