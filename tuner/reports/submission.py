@@ -206,7 +206,7 @@ class Sheet:
 
     def _top500(self) -> list[Field]:
         study, best, host = self.study, self.best, self.study.host
-        cpu, used = host.get("cpu_model"), hosts_of(best)
+        cpu, used = host.get("cpu_model"), hosts_of(best) or study.notes.nodes_left
         nodes, cores, memory = (
             host_count(host, name, used) if host.get(name) else None
             for name in ("nodes", "physical_cores", "memory_total_bytes")
