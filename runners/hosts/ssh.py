@@ -97,7 +97,7 @@ class SshRunner(LocalRunner):
         Args:
             check_s: seconds between two checks that the nodes of a running job still answer.
             copies: brings programs to nodes that share no folder with this host; None where they do.
-            met: nodes between which nobody need look for a way.
+            met: nodes between which nobody need look for a way after a failure.
         """
         super().__init__(launcher)
         self._reach = reach
@@ -105,7 +105,7 @@ class SshRunner(LocalRunner):
         self._copies = copies
         self._watches: dict[JobId, NodeWatch] = {}
         self._known: dict[str, State] = {}
-        self._met = {*met}
+        self._met = frozenset(met)
 
     def submit(self, job: Job) -> JobId:
         """Start a job.
@@ -158,7 +158,6 @@ class SshRunner(LocalRunner):
             _remove(running.job.agent, running.job)
         status = running.status
         if status.state is JobState.COMPLETED or not running.job.nodes:
-            self._met.update(running.job.nodes)
             return
         missed = watch.missed if watch else {}
         if watch and status.event is Mishap.DAEMON_LOST:
@@ -221,11 +220,12 @@ class SshRunner(LocalRunner):
             return Mishap.DISK_FULL, f"the folder for temporary files is full on node {', '.join(full)}"
         if event is Mishap.KILLED:
             return event, f"node {node}" if (node := ended_on(paths.last_words())) else ""
-        if self._met.issuperset(running.job.nodes):
+        nodes, interfaces = running.job.nodes, running.job.interfaces
+        if self._met.issuperset(nodes):
             return event, ""
-        nodes = running.job.nodes
-        shut, narrow, _ = ways_between(self._reach, nodes, nodes, running.job.interfaces)
-        closed = "; ".join(filter(None, ("" if began else shut, *narrow)))
+        shut, narrow, _ = ways_between(self._reach, nodes, nodes, interfaces)
+        by_tcp = not began or {*interfaces}.issuperset(running.job.ucx_devices)
+        closed = "; ".join(filter(None, (shut if by_tcp else "", *narrow)))
         return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 

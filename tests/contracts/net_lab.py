@@ -29,6 +29,7 @@ FAST_KEYS = "curve25519-sha256"
 """How ssh and sshd agree on a key: what OpenSSH takes by itself costs four times the processor time of all the rest."""
 USUAL_MTU = 1500
 UNLIMITED = ""
+NEW_ONES = "iifname eth0 tcp dport 1024-65535 ct state new"
 STATE = """
 ip -o link; ip -o addr; ip route; tc qdisc
 [ ! -e /sys/class/net/eth0 ] || ethtool -k eth0
@@ -224,10 +225,10 @@ class HostsLab:
             file.unlink()
 
     @contextmanager
-    def firewall(self, host: str, answer: str) -> Iterator[None]:
-        """Let a host answer new connections to high ports as a firewall does while the block runs, or skip the test."""
+    def firewall(self, host: str, answer: str, to: str = NEW_ONES) -> Iterator[None]:
+        """Let a host answer such packets as a firewall does while the block runs, or skip the test."""
         require("nft")
-        rule = f"iifname eth0 tcp dport 1024-65535 ct state new {answer}"
+        rule = f"{to} {answer}"
         self.run(host, "nft", f"table inet shut {{ chain in {{ type filter hook input priority 0; {rule}; }}; }}")
         try:
             yield

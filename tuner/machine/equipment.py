@@ -161,7 +161,11 @@ def _without_slowest(kinds: Sequence[NodeKind], dropped: int) -> list[tuple[Node
     return list(zip(kinds, counts, strict=True))
 
 
-def host_count(host: Mapping[str, object], name: str) -> int:
-    """A number that a study stores of its machine, such as its "nodes"; 1 if it stores none."""
-    value = host.get(name)
-    return value if isinstance(value, int) and value > 0 else 1
+def host_count(host: Mapping[str, object], name: str, used: int = 0) -> int:
+    """A number that a study stores of its machine, such as its "nodes"; 1 if it stores none.
+
+    Args:
+        used: of its nodes, whose part is returned; 0 for all of them.
+    """
+    whole = value if isinstance(value := host.get(name), int) and value > 0 else 1
+    return whole * min(used, nodes := host_count(host, "nodes")) // nodes if used else whole

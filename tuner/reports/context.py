@@ -8,7 +8,7 @@ from typing import TypeVar
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Part, Report, Sentence, Tone
 
-from ..machine.equipment import CONTAINER, MODULES, WRAP
+from ..machine.equipment import CONTAINER, MODULES, WRAP, host_count
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted
@@ -142,12 +142,15 @@ def _machine(study: Study) -> str:
     host = study.host
     if study.simulated:
         return f"simulated on {host.get('virtual_cluster', 'a virtual cluster')}"
-    nodes, cores, memory = (host.get(name) for name in ("nodes", "physical_cores", "memory_total_bytes"))
+    nodes, cores, memory = (
+        host_count(host, name, study.notes.nodes_left) if host.get(name) else None
+        for name in ("nodes", "physical_cores", "memory_total_bytes")
+    )
     told = [
         str(host.get("cpu_model") or "machine not known"),
         "virtual machine" if host.get("hypervisor") is True else "",
-        counted(nodes, "node") if isinstance(nodes, int) else "",
-        counted(cores, "core") if isinstance(cores, int) else "",
-        gibibytes(memory) if isinstance(memory, int) else "",
+        counted(nodes, "node") if nodes else "",
+        counted(cores, "core") if cores else "",
+        gibibytes(memory) if memory else "",
     ]
     return ", ".join(filter(None, told))

@@ -123,8 +123,9 @@ def published_standing(study: Study, fastest: FastestRun | None) -> PublishedSta
     if not machines or fastest is None:
         return None
     rate = fastest.gflops
-    used = Equipment.of(study).used_on(hosts_of(fastest.record), fastest.record.params)
-    cores = host_count(study.host, "physical_cores") if "physical_cores" in study.host else None
+    hosts = hosts_of(fastest.record)
+    used = Equipment.of(study).used_on(hosts, fastest.record.params)
+    cores = host_count(study.host, "physical_cores", hosts) if "physical_cores" in study.host else None
     measures: tuple[tuple[str, Measure, float | None], ...] = (
         ("% of peak", lambda machine: machine.percent_of_peak, used.merit(rate).percent_of_peak),
         ("GFLOPS per core", lambda machine: machine.gflops_per_core, rate / cores if cores else None),

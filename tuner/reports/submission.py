@@ -197,13 +197,20 @@ class Sheet:
 
     @property
     def _levels(self) -> PowerLevels:
-        nodes = hosts_of(self.best) or host_count(self.study.host, "nodes")
-        return PowerLevels(self._source, self._used.power_w, nodes, self.best.time_s)
+        return PowerLevels(
+            self._source,
+            self._used.power_w,
+            host_count(self.study.host, "nodes", hosts_of(self.best)),
+            self.best.time_s,
+        )
 
     def _top500(self) -> list[Field]:
         study, best, host = self.study, self.best, self.study.host
-        cpu, memory = host.get("cpu_model"), host.get("memory_total_bytes")
-        cores = host.get("physical_cores")
+        cpu, used = host.get("cpu_model"), hosts_of(best) or study.notes.nodes_left
+        nodes, cores, memory = (
+            host_count(host, name, used) if host.get(name) else None
+            for name in ("nodes", "physical_cores", "memory_total_bytes")
+        )
         peak, half = self._used.rpeak_gflops, half_rate_n(best, self.records)
         return [
             ("site", None),
@@ -211,11 +218,11 @@ class Sheet:
             ("computer (type, model)", None),
             ("year of installation", None),
             ("segment, field of application", None),
-            ("nodes", str(host_count(host, "nodes")) if "nodes" in host else None),
+            ("nodes", str(nodes) if nodes else None),
             ("total cores", str(cores) if cores else None),
             ("accelerators, their cores", None),
             ("processor, GHz", str(cpu) if cpu else None),
-            ("memory", gibibytes(memory) if isinstance(memory, int) else None),
+            ("memory", gibibytes(memory) if memory else None),
             ("interconnect", None),
             ("operating system", _joined(host.get("os_release"), host.get("kernel"))),
             ("compiler", study.versions.get("compiler")),

@@ -247,7 +247,7 @@ def timed_at_first(trials: StudyTrials[Evaluator], known: Probes) -> Probes:
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
     session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.", detail=True)
-    return replace(known, messages=_messages(probe), half_nb=half_nb)
+    return stored(store, session.study, known)
 
 
 def stored(store: Store, study: str, known: Probes) -> Probes:
@@ -255,7 +255,9 @@ def stored(store: Store, study: str, known: Probes) -> Probes:
     probe = next((one for one in store.network.probes(study) if one.program == PROGRAM), None)
     if probe is None:
         return known
-    return replace(known, messages=_messages(probe), half_nb=store.study(study).notes.dgemm_half_nb)
+    point = {full_name(name): value for name, value in probe.settings.items()}
+    messages = Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
+    return replace(known, messages=messages, half_nb=store.study(study).notes.dgemm_half_nb)
 
 
 def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) -> NetworkProbe:
@@ -275,11 +277,6 @@ def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) ->
         bandwidth_mbit_s=8e-6 * found.bytes_s,
         points=tuple((size, 1e6 * time_s) for size, time_s in message_times(figures).items()),
     )
-
-
-def _messages(probe: NetworkProbe) -> Messages:
-    point = {full_name(name): value for name, value in probe.settings.items()}
-    return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
 
 def timed(

@@ -1,11 +1,12 @@
 """The pilots of a study tell its N, what a run will take, and how much of one is worth a cheap hint."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
+from results.stats.ranking import hosts_of
 from search_spaces.load import load, passed_over, wants_all_blas
 from search_spaces.space import SIZES, SearchSpace
 
@@ -70,8 +71,19 @@ def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequ
 
 def searched_n(earlier: Sequence[TrialRecord]) -> int | None:
     """The N at which a study was already searched, or None."""
-    sizes = [int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params]
-    return max(sizes, default=None)
+    return max(
+        (int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params),
+        default=None,
+    )
+
+
+def first_runs(earlier: Sequence[TrialRecord], nodes: int) -> list[TrialRecord]:
+    """The pilots among records from which the size of a study follows on so many nodes.
+
+    Those that ran on more, as some were lost since, count only where the study was searched already.
+    """
+    most = math.inf if searched_n(earlier) else nodes
+    return [record for record in earlier if record.kind is Kind.PILOT and hosts_of(record) <= most]
 
 
 class BudgetTooSmallError(TunerError):
@@ -118,14 +130,13 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
     wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s, kept)
     session.context.listener(PhaseStarted("pilot", None))
     earlier = session.records()
-    asked_n = session.space.asked_n
-    samples = pilot(trials, wanted_s, [record for record in earlier if record.kind is Kind.PILOT], asked_n)
+    asked_n, known_n = session.space.asked_n, searched_n(earlier)
+    samples = pilot(trials, wanted_s, first_runs(earlier, site.node_count), asked_n)
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
     if not samples:
         return StudySize(session, RunTimeEstimate())
     largest_n = full_memory_n(site, fraction=options.memory_fraction)
-    known_n = searched_n(earlier)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
     if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):
         N = min(N, largest_n)
@@ -232,7 +243,7 @@ def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site:
     """
     starting_s = min(sample.cost_s - sample.time_s for sample in samples)
     N, known = session.space.largest_n, session.space.parameters
-    ahead = prod(max(map(int, known[name].values)) for name in ("NB", "DEPTH") if name in known)
+    ahead = math.prod(max(map(int, known[name].values)) for name in ("NB", "DEPTH") if name in known)
     tells = site.program.stops_at_column and ahead < PREFIX_PARTS[0] * N
     return StudySize(
         session,

@@ -41,7 +41,8 @@ class OnTheLab(RunnerContract):
     launcher: Launcher
 
     def make(self, lab: HostsLab, launcher: Launcher, check_s: float = 60.0) -> SshRunner:
-        return SshRunner(launcher, Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=5")), check_s)
+        reach = Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=5"))
+        return SshRunner(launcher, reach, check_s, met=lab.names)  # this machine is none of the lab
 
     def job(self, folder: Path, text: str, **changed: object) -> Job:
         return super().job(folder, text, **{"nodes": ("h2",), "binding": "none", "interfaces": ("eth0",), **changed})

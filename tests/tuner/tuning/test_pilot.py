@@ -12,6 +12,7 @@ from hpl.params import HplParams
 from results.record import BlasObservation, Kind, TrialRecord
 from results.store.store import Store
 from tuner.tuning.pilot import samples_of
+from tuner.tuning.sizing import first_runs
 
 
 def first_run(number: int, N: int, gflops: float, *, disturbed: bool = False) -> TrialRecord:
@@ -32,6 +33,16 @@ def test_a_run_on_nodes_that_are_lost_tells_what_it_takes_on_those_that_are_left
     assert (on_four, on_five) == (samples_of([run])[0], on_four)
     assert on_three.time_s == pytest.approx(4 / 3 * on_four.time_s)
     assert on_three.cost_s - on_three.time_s == pytest.approx(on_four.cost_s - on_four.time_s)
+
+
+def test_the_size_on_the_nodes_left_follows_from_pilots_there_unless_the_study_was_searched() -> None:
+    observed = BlasObservation("", "", "", 1, ("h1", "h2", "h3"))
+    on_three = [replace(first_run(number, 1024 * number, 40.0), observed=observed) for number in (1, 2)]
+    on_two = replace(first_run(3, 1024, 20.0), observed=replace(observed, hosts=("h1", "h2")))
+    assert first_runs(on_three, 3) == on_three
+    assert first_runs([*on_three, on_two], 2) == [on_two], "they do not decide alone: more pilots run"
+    searched = replace(on_two, kind=Kind.SEARCH, params={"N": 2048})
+    assert first_runs([*on_three, searched], 2) == on_three
 
 
 def test_where_all_were_disturbed_the_fastest_of_each_size_counts() -> None:

@@ -191,6 +191,19 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(head: OnHead, la
     head.well("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
 
 
+def test_a_dead_link_between_two_nodes_is_named_and_no_configuration_is_charged_for_it(
+    head: OnHead, lab: HostsLab, home: Path
+) -> None:
+    three = write_cluster(lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"])
+    alike = ("--set", "grid=1x3", "--budget", "30s", "--trials", "2", "--study", "dead")
+    with lab.firewall("h2", "drop", "ip saddr 10.77.0.3"):
+        done = head("tune", "--cluster", str(three), *FAST, *alike)
+        asked = head("doctor", "--cluster", str(three))
+    for said in (done.stderr, asked.stdout):
+        assert "nothing gets through to high ports from node h2 to node h3" in " ".join(said.split())
+    assert {record["state"] for record in head.told("show", "dead")} == {"cancelled"}
+
+
 @pytest.mark.process
 def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(head: OnHead, lab: HostsLab, home: Path) -> None:
     three = write_cluster(

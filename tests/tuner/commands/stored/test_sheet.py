@@ -10,11 +10,12 @@ from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
 from results.errors import ResultsError
-from results.record import SIMULATOR, Kind, StudyNotes, TrialRecord
+from results.record import SIMULATOR, BlasObservation, Kind, StudyNotes, TrialRecord
 from results.report.model import Report
 from results.stats.headline import fastest_run, half_rate_n
 from results.store.store import Store
 from tuner.commands.stored.export import submission_sheet
+from tuner.reports.context import Context
 from tuner.reports.submission import Sheet
 
 
@@ -101,3 +102,12 @@ def test_a_sheet_is_what_it_was(request: pytest.FixtureRequest, scene: str) -> N
     report = SCENES[scene].report()
     shown = report if scene in WHOLE else Report("", facts=report.facts)
     hold_scene(request, "sheets", SCENES, scene, told(shown))
+
+
+def test_the_machine_on_a_sheet_is_the_nodes_on_which_the_run_ran() -> None:
+    host = {"nodes": 3, "physical_cores": 12, "memory_total_bytes": 3 * 2**30}
+    on_two = BlasObservation("", "", "", 1, ("h1", "h2"))
+    facts: Any = sheet(of_minutes(75.0, observed=on_two), host=host).report().facts
+    assert [facts["top500"][name] for name in ("nodes", "total cores", "memory")] == ["2", "8", "2.0 GiB"]
+    below_figures = Context([a_study(host=host, notes=StudyNotes(nodes_left=2))]).origin()
+    assert "2 nodes, 8 cores, 2.0 GiB" in below_figures
