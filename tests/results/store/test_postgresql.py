@@ -21,7 +21,7 @@ from results.errors import StoreWarning, StudyBusyError
 from results.record import Kind, TrialState
 from results.store import migrations
 from results.store.rows import study_row, trial_row
-from results.store.schema import METADATA, STUDIES
+from results.store.schema import METADATA
 from results.store.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -234,14 +234,13 @@ def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_k
     Store.open(url).close()
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
-        connection.execute(insert(STUDIES).values(study_row(a_study())))
-        trials = Table("trials", MetaData(), autoload_with=connection)
-        for number, reason in enumerate(
-            ("given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty", "")
-        ):
-            record = finished(number, None, kind=Kind.PREFIX, passed=None, reason=reason)
-            row = {name: value for name, value in trial_row(record).items() if name in trials.columns}
-            connection.execute(insert(trials).values(row))
+        told = ("given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty", "")
+        trials = [finished(number, None, kind=Kind.PREFIX, passed=None, reason=why) for number, why in enumerate(told)]
+        rows = {"studies": [study_row(a_study())], "trials": [trial_row(record) for record in trials]}
+        for name, new in rows.items():
+            table = Table(name, MetaData(), autoload_with=connection)
+            for row in new:
+                connection.execute(insert(table).values({key: row[key] for key in row if key in table.columns}))
     engine.dispose()
     monkeypatch.undo()
     with Store.open(url, create=False) as store:
