@@ -130,7 +130,7 @@ def test_a_value_that_lets_nodes_start_anew_is_blamed_once_and_no_node_is_taken_
         done = head(*tune, "--study", "anew", "--set", "NB=32,64,96", "--set", f"net.mtu={values}")
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, said + done.stderr
-    assert said.count("2 launches with net.mtu = 3000 with net.interface = eth0 lost a node, and none with other") == 1
+    assert said.count("2 launches with net.mtu = 3000 with net.interface = eth0 lost a node, and no run with it") == 1
     assert "taken out" not in said
     trials = [trial for trial in json.loads(hpltune("show", "anew", "--json").stdout) if trial["kind"] == "search"]
     assert [trial["state"] for trial in trials if trial["params"]["net.mtu"] == 3000] == of_trials
