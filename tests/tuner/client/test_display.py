@@ -91,7 +91,7 @@ def test_a_trial_that_was_disturbed_is_shown_so_as_at_the_service() -> None:
 
 
 @pytest.mark.parametrize("after", [begun(2), stands("complete", "campaign-ended"), ended(2)])
-@pytest.mark.parametrize("untold", [set(), PUBLIC.keys() - {"number", "kind", "state", "params"}])
+@pytest.mark.parametrize("untold", [set(), PUBLIC.keys() - {"number", "kind", "state", "params", "gflops"}])
 def test_the_end_of_a_trial_that_its_process_does_not_show_is_shown_too(after: LiveEvent, untold: set[str]) -> None:
     of_an_older_service = TrialEndedEvent.model_validate(ended(1).model_dump(exclude=untold))
     heard = told([begun(1), of_an_older_service, after])
