@@ -225,8 +225,6 @@ def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
 
 
 class Broken(Launches):
-    """Nothing can be started there."""
-
     def run(self, *_: Any) -> LaunchResult:
         raise TunerError("no run can be started in runs")
 
