@@ -243,8 +243,7 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
 
 def cells_of(values: Mapping[str, Any], placed: TrialPlace | None = None) -> dict[str, Cell]:
     """Make the cells of plain values: objects and lists are text."""
-    place = asdict(placed) if placed else {}
-    return {name: _cell(place.get(name, value)) for name, value in values.items()}
+    return {name: _cell((asdict(placed) if placed else {}).get(name, value)) for name, value in values.items()}
 
 
 def _cell(value: Any) -> Cell:

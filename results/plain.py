@@ -66,7 +66,8 @@ def typed(kind: Any, value: Any) -> Any:
     elif of is tuple and isinstance(value, list | tuple):
         found = tuple(typed(part, one) for part, one in zip(parts, value, strict=True))
     elif of is Mapping and isinstance(value, Mapping):
-        found = dict(_whole((str(name), parts[1], one) for name, one in [*value.items()][-_MOST:]))
+        members = ((str(name), parts[1], one) for name, one in [*value.items()][-_MOST:])
+        found = dict(_whole(members, each=get_origin(parts[1]) is not UnionType))
     elif kind is datetime:
         found = datetime.fromisoformat(str(value)).astimezone(UTC)
     elif kind is float and type(value) in {int, float} and abs(value) <= sys.float_info.max:
@@ -76,10 +77,17 @@ def typed(kind: Any, value: Any) -> Any:
     return found[:_LONGEST] if isinstance(found, str) else found
 
 
-def _whole(values: Iterable[tuple[str, Any, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of those that are of their types."""
+def _whole(values: Iterable[tuple[str, Any, Any]], *, each: bool = True) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of those that are of their types.
+
+    Args:
+        each: counts alone; a configuration without one of its values would be another one.
+
+    Raises:
+        ValueError, OverflowError: one is of another type, where not each counts alone.
+    """
     for name, kind, value in values:
-        with suppress(ValueError, OverflowError):
+        with suppress(*((ValueError, OverflowError) if each else ())):
             yield name, typed(kind, value)
 
 

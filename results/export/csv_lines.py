@@ -45,8 +45,9 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Tri
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, *more))
     for number, (values, params) in enumerate(rows, start=1):
-        cells = cells_of(values, placed.get(values["number"]))
-        writer.writerow([*cells.values(), *(params.get(name) for name in more)])
+        writer.writerow(
+            [*cells_of(values, placed.get(values["number"])).values(), *(params.get(name) for name in more)]
+        )
         if number % LINES == 0:
             yield unicode_text(text.getvalue())
             text.seek(0)

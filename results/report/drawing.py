@@ -305,8 +305,7 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
         else:
             _group(number, axes.plot(one.y, places, marker(number), color=colour, label=one.name, markersize=4.5))
         if one.low:
-            beside = _sides(one)
-            _group(number, axes.errorbar(one.y, places, xerr=beside, **_whiskers(one, colour)).get_children())
+            _group(number, axes.errorbar(one.y, places, xerr=_sides(one), **_whiskers(one, colour)).get_children())
         marks += [
             DrawnValue(number, y, place, _words(figure, one, point, drawn))
             for point, (place, y) in enumerate(zip(places, one.y, strict=True))
