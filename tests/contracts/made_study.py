@@ -95,9 +95,8 @@ class MadeStudy:
     @property
     def trials(self) -> StudyTrials[Evaluator]:
         unavailable = UnavailableParts(self.session.context, self.session.study)
-        clock = self.session.meter.clock
-        sites = [replace(one, left_s=self.session.meter.remaining_s) for one in self.evaluators]
-        return StudyTrials(self.session, sites, self.book, self.limits, unavailable, clock=clock)
+        sites = [replace(one, left_s=self.meter.remaining_s) for one in self.evaluators]
+        return StudyTrials(self.session, sites, self.book, self.limits, unavailable, clock=self.meter.clock)
 
     def later(self, listener: Listener) -> "MadeStudy":
         """The same study in another session, which has not read what is stored."""
@@ -151,7 +150,7 @@ class MadeStudy:
             repeats=repeats,
             first=first,
             others=OtherProcesses(self.session, self.ledger),
-        ).search(engine)
+        ).run(engine)
 
 
 MakeStudy = Callable[..., MadeStudy]

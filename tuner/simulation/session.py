@@ -135,8 +135,9 @@ def told_study(
     return VirtualStudy(
         session=session,
         ledger=ledger,
-        trials=StudyTrials(session, sites, ledger, FixedLimits(options.limit_s), most_runs=most_runs),
-        noisy=machine.noisy,
+        trials=StudyTrials(
+            session, sites, ledger, FixedLimits(options.limit_s), noisy=machine.noisy, most_runs=most_runs
+        ),
         probes=machine.probes,
         run_time=run_time,
         failures=failures,

@@ -54,7 +54,7 @@ class Simulator:
         timeline: what `hpl/native/virtual/timeline.c` shall write down; "" for nothing.
     """
 
-    cluster: SimulatedCluster
+    simulated: SimulatedCluster
     jobs: int
     every_message: bool | None = None
     timeline: str = ""
@@ -66,7 +66,7 @@ class Simulator:
     @property
     def simulator(self) -> str:
         """Name and version of SimGrid."""
-        return self.cluster.simulator
+        return self.simulated.simulator
 
     def plan(
         self,
@@ -77,7 +77,7 @@ class Simulator:
         order: tuple[int, ...] = (),
     ) -> VirtualPlan:
         """Plan a run on the cluster, as `virtual_plan` does."""
-        return virtual_plan(at_rung(params, rung), self.cluster.cluster, key, repeat, order)
+        return virtual_plan(at_rung(params, rung), self.simulated.cluster, key, repeat, order)
 
     def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
         """Nothing of a simulation can be watched but its panels."""
@@ -98,13 +98,13 @@ class Simulator:
         model = cost_model(setup, ranks, every_message=self.every_message)
         timeline = {"HPLTUNE_TIMELINE": self.timeline} if self.timeline else {}
         job = Job(
-            program=(str(self.cluster.program),),
+            program=(str(self.simulated.program),),
             ranks=ranks,
             directory=directory,
             walltime_s=limit_s,
-            launcher_environment={"HPLTUNE_MODEL": MODEL, **timeline, **self.cluster.simgrid.environment},
+            launcher_environment={"HPLTUNE_MODEL": MODEL, **timeline, **self.simulated.simgrid.environment},
         )
-        with LocalRunner(launcher(self.cluster, setup, ranks)) as runner:
+        with LocalRunner(launcher(self.simulated, setup, ranks)) as runner:
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
                 (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
@@ -138,7 +138,7 @@ class Simulator:
 
     def _judged(self, plan: VirtualPlan, status: JobStatus, paths: RunPaths, started_at: datetime) -> LaunchResult:
         stdout, asked = paths.read_stdout(), plan.runs[0]
-        verdict = judge_simulated(asked, status, stdout, self.simulator, len(self.cluster.cluster.node_list))
+        verdict = judge_simulated(asked, status, stdout, self.simulator, len(self.simulated.cluster.node_list))
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return LaunchResult(
             verdict=verdict,
@@ -148,7 +148,7 @@ class Simulator:
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=seconds(asked.N, rate) if rate else 0.0,
-            xhpl_key=self.cluster.program_key,
+            xhpl_key=self.simulated.program_key,
         )
 
 

@@ -55,7 +55,6 @@ class VirtualStudy:
     """A session of a study on a virtual cluster or on a table.
 
     Attributes:
-        noisy: runs of one configuration differ: without noise none is repeated.
         probes: what is known before the first run.
         ladder: how much of a full run the engine may ask for.
         earlier: what the searches of earlier sessions asked.
@@ -64,7 +63,6 @@ class VirtualStudy:
     session: StudySession
     ledger: Ledger
     trials: StudyTrials[Any]
-    noisy: bool
     probes: Probes
     run_time: VirtualRunTime
     failures: FailuresInARow
@@ -115,8 +113,8 @@ class VirtualStudy:
         with session.context.stop.preparing():
             replay_records(engine, self.earlier, session.objective)
         by_table = self.trials.most_runs is not None
-        reserved = max(FINALISTS, session.largest_front) * to_confirm if self.noisy and not by_table else 0
-        search = Search(
+        reserved = max(FINALISTS, session.largest_front) * to_confirm if self.trials.noisy and not by_table else 0
+        return Search(
             session=session,
             ledger=self.ledger,
             trials=self.trials,
@@ -124,23 +122,22 @@ class VirtualStudy:
                 meter=session.meter,
                 # Runs that confirm the finalists that there are then; none where only trials are limited.
                 reserved_runs=(lambda: self._confirmation.runs_due(to_confirm))
-                if by_table and self.noisy and session.meter.budget.timed
+                if by_table and self.trials.noisy and session.meter.budget.timed
                 else reserved,
                 virtual_clock=True,
-                exact=not self.noisy,
+                exact=not self.trials.noisy,
                 wanted_runs=FINALISTS + reserved,
                 failures=self.failures,
             ),
             run_time=self.run_time,
             ladder=self.ladder,
             repeats=repeats,
-        )
-        return search.search(engine)
+        ).run(engine)
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run the finalists so often again where runs differ, and rank anew."""
         return self._confirmation.run(
-            repeats if self.noisy else 0,
+            repeats if self.trials.noisy else 0,
             lambda params, before: self.trials.launch([params], Kind.CONFIRMATION, repeat=before)[0],
         )
 

@@ -1,10 +1,9 @@
-"""The trials of a study as this process begins, pays and tells them, from any thread."""
+"""The trials of a study as this process begins, pays and tells them, all in one thread."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import RLock
 
 import numpy as np
 
@@ -89,7 +88,7 @@ class Incumbent:
         """
         if any(one.by_measured_power for one in filter(None, (self.objective, self.objective.against))):
             return None  # a slow configuration may be the most efficient one
-        runs = [record for _, record in sorted(self._runs.copy().items())]
+        runs = [record for _, record in sorted(self._runs.items())]
         ranked = session.runnable(rank([record for record in runs if record.kind in RANKED]))
         shown = session.objective.noise_at_first
         measured = drift_corrected(ranked, shown)
@@ -126,7 +125,6 @@ class Ledger:
         whole: meter of the budget of which this ledger has a share: what is spent counts there too, and the display
             tells what is left of it; None where there is no other.
         learners: hear of each trial after it is committed, before the next is.
-        lock: whoever reads or changes what trials have told holds it.
         known: numbers of the trials that were begun here, or counted.
     """
 
@@ -137,7 +135,6 @@ class Ledger:
     joinable: bool = True
     whole: Meter | None = None
     learners: Sequence[Callable[[TrialRecord], None]] = ()
-    lock: RLock = field(default_factory=RLock, init=False)
     known: set[int] = field(default_factory=set, init=False)
     _others_seen: bool = field(default=False, init=False)
     _ran: set[tuple[Kind, str, float]] = field(default_factory=set, init=False)
@@ -148,16 +145,15 @@ class Ledger:
         Returns:
             None where somebody else of this study began it, or the budget's last trial, before.
         """
-        with self.lock:
-            number = (
-                self.context.store.begin_first(record, self.known, COUNTED, self.meter.budget.trials)
-                if self.joinable and record.kind in SEARCHED
-                else self.context.store.begin(record)
-            )
-            if number is None:
-                self._others_seen = True
-            else:
-                self.known.add(number)
+        number = (
+            self.context.store.begin_first(record, self.known, COUNTED, self.meter.budget.trials)
+            if self.joinable and record.kind in SEARCHED
+            else self.context.store.begin(record)
+        )
+        if number is None:
+            self._others_seen = True
+        else:
+            self.known.add(number)
         return number
 
     def is_shared(self) -> bool:
@@ -171,30 +167,28 @@ class Ledger:
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, tell the display, and let others learn."""
-        with self.lock:
-            if isinstance(self.meter.clock, ToldClock):
-                self.meter.clock.sleep(record.cost_s or 0.0)
-            self.context.store.finish(record)
-            for meter in filter(None, (self.meter, self.whole)):
-                meter.charge(record.cost_s or 0.0, trial=counts(record))
-            self.incumbent.note(record)
-            shown = self.whole or self.meter
-            ended = TrialEnded(
-                record,
-                best=self.incumbent.told,
-                spent=shown.spent(),
-                left=shown.left(),
-                again=self._runs_again(record),
-            )
-            self.context.listener(ended)
-            self._learn(record)
+        if isinstance(self.meter.clock, ToldClock):
+            self.meter.clock.sleep(record.cost_s or 0.0)
+        self.context.store.finish(record)
+        for meter in filter(None, (self.meter, self.whole)):
+            meter.charge(record.cost_s or 0.0, trial=counts(record))
+        self.incumbent.note(record)
+        shown = self.whole or self.meter
+        ended = TrialEnded(
+            record,
+            best=self.incumbent.told,
+            spent=shown.spent(),
+            left=shown.left(),
+            again=self._runs_again(record),
+        )
+        self.context.listener(ended)
+        self._learn(record)
         return record
 
     def remember(self, record: TrialRecord) -> None:
         """Learn from a trial of an earlier session, which is counted already."""
-        with self.lock:
-            self.incumbent.note(record)
-            self._learn(record)
+        self.incumbent.note(record)
+        self._learn(record)
 
     def _learn(self, record: TrialRecord) -> None:
         for learn in self.learners:
@@ -202,13 +196,12 @@ class Ledger:
 
     def count(self, records: Sequence[TrialRecord]) -> None:
         """Charge the budget for trials of earlier times and of others that have ended, each once."""
-        with self.lock:
-            for record in records:
-                if record.number in self.known or record.state is TrialState.RUNNING:
-                    continue
-                self.known.add(record.number)
-                self._runs_again(record)
-                self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+        for record in records:
+            if record.number in self.known or record.state is TrialState.RUNNING:
+                continue
+            self.known.add(record.number)
+            self._runs_again(record)
+            self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def _runs_again(self, record: TrialRecord) -> bool:
         """Whether the search ran the same before, as much of the same configuration; it has now."""

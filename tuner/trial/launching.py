@@ -16,7 +16,7 @@ from hpl.params import Scalar
 from hpl.programs.family import ReadyProgram
 from results.record import SIMULATOR, Invalidity, TrialRecord, TrialState
 from runners.base import JobStatus
-from runners.errors import OF_NODES, Mishap, RunnerError
+from runners.errors import Mishap, RunnerError
 
 from ..clock import Clock, RealClock
 from ..errors import OUR_ERRORS
@@ -111,21 +111,23 @@ class TrialsUnderWay(Generic[P]):
 
     Attributes:
         ticket: tells them from others.
-        place: the site that is not free meanwhile; `site` is where they run.
+        slot: the site that is not free meanwhile; `site` is where they run.
         trials: those that are begun and share the next launch, or the last one where lost nodes are waited for.
         later: those that are begun and get a launch of their own after that.
-        limit_s: seconds after which the launch is ended.
+        plan: of the launch.
+        limit_s: seconds after which it is ended.
         repeated: how often these trials were launched before, and for what.
         blamed: settings were to blame for the last launch, so that it is not repeated when its nodes answer again.
         done: what came of all launches before.
     """
 
     ticket: int
-    place: Site[P]
+    slot: Site[P]
     site: Site[P]
     limits: LimitsOf
     trials: Trials[P] = field(default_factory=dict)
     later: Trials[P] = field(default_factory=dict)
+    plan: P | None = None
     limit_s: float = 0.0
     repeated: Counter[Mishap] = field(default_factory=Counter)
     blamed: bool = False
@@ -137,19 +139,19 @@ class TrialsUnderWay(Generic[P]):
         return self.later if self.done.event else {**self.trials, **self.later}
 
 
-Told = LaunchResult | Failure | tuple[str, ...]
+SiteAnswer = LaunchResult | Failure | tuple[str, ...]
 """What came of a launch, or why it did not start; or the lost nodes that stay silent."""
 
 
 @dataclass(kw_only=True)
 class Launching(Generic[P]):
-    """The one way of a trial: begin it, run it on a site, judge it, commit what came of it, repeat it if need be.
+    """The one way of a trial: begin it, run it on a site, judge it, commit what came of it, repeat it as `Mishap` says.
 
     Attributes:
         sites: so many trials run at a time, each in a thread; on the only site they run when they are waited for.
         book: where trials are recorded, in the thread that starts them and waits for them.
         stop: after a request nothing is repeated.
-        blamed: which of a launch's settings are to blame that it lost a node; none where that may be chance.
+        blamed: which settings of a launch are to blame for what befell it; none where that may be chance.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -160,10 +162,10 @@ class Launching(Generic[P]):
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
-    blamed: Callable[[Settings], Settings] = lambda _settings: {}
+    blamed: Callable[[Mishap | None, Settings], Settings] = lambda _event, _settings: {}
     _idle: deque[Site[P]] = field(init=False)
     _ended: deque[LaunchOutcome] = field(default_factory=deque, init=False)
-    _running: list[tuple[TrialsUnderWay[P], Callable[[], Told], Future[Told] | None]] = field(
+    _running: list[tuple[TrialsUnderWay[P], Callable[[], SiteAnswer], Future[SiteAnswer] | None]] = field(
         default_factory=list, init=False
     )
     _executor: Executor | None = field(default=None, init=False)
@@ -202,9 +204,9 @@ class Launching(Generic[P]):
         Raises:
             results.errors.ResultsError: the store cannot be written.
         """
-        place, wishes, records = self._idle[0], dict[int, PlannedTrial[P]](), dict[int, TrialRecord]()
+        slot, wishes, records = self._idle[0], dict[int, PlannedTrial[P]](), dict[int, TrialRecord]()
         for number, trial in asked.items():
-            record, simulator = trial.record, place.simulator
+            record, simulator = trial.record, slot.simulator
             record = replace(record, versions={SIMULATOR: simulator}) if simulator else record
             if isinstance(trial.plan, Failure):
                 records[number] = reject(self.book, record, trial.plan)
@@ -217,11 +219,11 @@ class Launching(Generic[P]):
         self._begun += 1
         self._idle.popleft()
         done = LaunchOutcome(records, self._begun)
-        launch = TrialsUnderWay(ticket=self._begun, place=place, site=site or place, limits=limits, done=done)
+        launch = TrialsUnderWay(ticket=self._begun, slot=slot, site=site or slot, limits=limits, done=done)
         try:
             self._begin(launch, wishes)
         except BaseException:
-            self._idle.append(place)
+            self._idle.append(slot)
             raise
         return self._begun
 
@@ -235,16 +237,16 @@ class Launching(Generic[P]):
             results.errors.ResultsError: the records cannot be kept; the run's directory still tells the result.
         """
         while not self._ended:
-            launch, told = self._first()
+            launch, answer = self._first()
             left = launch.unfinished
             try:
-                found, left = told(), {}
+                found, left = answer(), {}
                 if isinstance(found, tuple):
                     self._after_waiting(launch, found)
                 else:
                     self._after_run(launch, found)
             except BaseException:
-                self._idle.append(launch.place)
+                self._idle.append(launch.slot)
                 with suppress(*OUR_ERRORS):
                     self._give_up(left)
                 raise
@@ -260,10 +262,10 @@ class Launching(Generic[P]):
         for site in self.sites if self._running else ():
             site.close()
         while self._running:
-            launch, told = self._first()
+            launch, answer = self._first()
             left = launch.unfinished
             with suppress(Exception):  # an error before this one is told, and the others still count
-                found = told() if self._executor else ()
+                found = answer() if self._executor else ()
                 if not isinstance(found, tuple):
                     left = {}
                     left = {**self._commit(launch, found)[1], **launch.later}
@@ -273,7 +275,7 @@ class Launching(Generic[P]):
         self._executor = None
 
     def _give_up(self, trials: Trials[P]) -> dict[int, TrialRecord]:
-        """Commit that trials which are begun are not run any more, but for those that have ended."""
+        """Commit that trials which were begun are not run any more."""
         return {place: self.book.commit(not_reached(trial.record)) for place, trial in trials.items()}
 
     def launch_program(
@@ -295,13 +297,10 @@ class Launching(Generic[P]):
         while True:
             status = evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop)
             done = LaunchOutcome(event=status.event, why=status.message, lost_nodes=status.lost_nodes)
-            blamed = with_blame(done, plan, self.blamed).unavailable
+            blamed, silent = bool(self.blamed(status.event, plan.settings)), done.lost_nodes
             repeats = not blamed and self._repeats(evaluator, done.event, repeated)
-            silent = (
-                still_silent(done, evaluator, self.stop, self.listener, blamed=bool(blamed))
-                if repeats or blamed
-                else done.lost_nodes
-            )
+            if repeats or blamed:
+                silent = still_silent(done, evaluator, self.stop, self.listener, blamed=blamed)
             if not repeats or silent or may_wait_s(self.stop, evaluator.left_s()) <= 0:
                 replace(done, lost_nodes=silent).require_nodes()
                 return status
@@ -329,7 +328,7 @@ class Launching(Generic[P]):
             later = {place: trial for place, trial in launch.later.items() if place != first}
             launch = replace(launch, later=later, repeated=Counter())
         if not trials:
-            self._idle.append(launch.place)
+            self._idle.append(launch.slot)
             self._ended.append(launch.done)
             return
         plan = self._shared(trials)
@@ -339,15 +338,15 @@ class Launching(Generic[P]):
             launch = replace(launch, later={**dict(others), **launch.later})
         limits = launch.limits([trial.record for trial in trials.values()])
         run = self._prepared(launch.site, list(trials.values()), plan, limits)
-        self._work(replace(launch, trials=trials, limit_s=limits.limit_s), run)
+        self._work(replace(launch, trials=trials, plan=plan, limit_s=limits.limit_s), run)
 
-    def _work(self, launch: TrialsUnderWay[P], work: Callable[[], Told]) -> None:
+    def _work(self, launch: TrialsUnderWay[P], work: Callable[[], SiteAnswer]) -> None:
         """Let a thread work for a launch; or this one, when somebody waits for it."""
         if self._executor is None and len(self.sites) > 1:
             self._executor = ThreadPoolExecutor(len(self.sites))
         self._running.append((launch, work, self._executor.submit(work) if self._executor else None))
 
-    def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], Told]]:
+    def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], SiteAnswer]]:
         """The launch that ends first, or began first where no machine runs it, and what waits for its end."""
         turn, futures = 0, [future for _, _, future in self._running if future is not None]
         if futures:
@@ -411,28 +410,27 @@ class Launching(Generic[P]):
         plans = [trial.plan for trial in trials.values()]
         return merge_plans(plans[:1] if self.whole_file else plans) if plans else None
 
-    def _commit(self, launch: TrialsUnderWay[P], told: LaunchResult | Failure) -> tuple[LaunchOutcome, Trials[P]]:
+    def _commit(self, launch: TrialsUnderWay[P], result: LaunchResult | Failure) -> tuple[LaunchOutcome, Trials[P]]:
         """Commit what came of the trials that HPL came to, or of all where the user ended the launch.
 
         Returns:
             What came of the launch, and the trials that it did not come to.
         """
         trials = list(launch.trials.values())
-        if isinstance(told, Failure):
-            fault, outcome = rejected(trials[0].record, told), LaunchOutcome(began=False)
+        if isinstance(result, Failure):
+            fault, outcome = rejected(trials[0].record, result), LaunchOutcome(began=False)
             records = [fault if launch.site.machine else replace(fault, cost_s=0.0)]  # where no time passes meanwhile
         else:
-            event, left_s = told.event, launch.site.left_s()
+            event, left_s = result.event, launch.site.left_s()
             # A run that others made late has taken its limit already.
             late = event is Mishap.BUSY and left_s is not None and left_s < launch.limit_s
             if event and not event.lasting and (late or launch.repeated[event] >= event.repeats):
-                told = replace(told, event=None)
-            plan = self._shared(launch.trials) or trials[0].plan
+                result = replace(result, event=None)
+            plan = launch.plan or trials[0].plan
             folder = self.book.folder(trials[0].record.number)
-            records, outcome = records_of(trials, plan, told, folder, all_of_them=self.whole_file)
-            outcome = with_blame(outcome, trials[0].plan, self.blamed)
-            if outcome.event and outcome.unavailable:
-                failed, why = TrialState.FAILED, Invalidity.CONSTRAINTS
+            records, outcome = records_of(trials, plan, result, folder, all_of_them=self.whole_file)
+            if outcome.event and (part := self.blamed(outcome.event, trials[0].plan.settings)):
+                outcome, failed, why = replace(outcome, unavailable=[part]), TrialState.FAILED, Invalidity.CONSTRAINTS
                 records = [replace(record, state=failed, invalidity=why) for record in records]
         places = list(launch.trials)
         ended = {place: self.book.commit(record) for place, record in zip(places, records, strict=False)}
@@ -525,12 +523,6 @@ def records_of(
         unavailable=[result.unavailable] if result.unavailable else (),
     )
     return records, outcome
-
-
-def with_blame(outcome: LaunchOutcome, plan: TrialPlan, blamed: Callable[[Settings], Settings]) -> LaunchOutcome:
-    """Return an outcome with the settings that are to blame for the loss of a node."""
-    found = blamed(plan.settings) if outcome.event in OF_NODES else {}
-    return replace(outcome, unavailable=[found]) if found else outcome
 
 
 def still_silent(

@@ -34,7 +34,7 @@ from ..study.names import resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.budget_rule import BudgetRule
-from ..study.search.loop import OtherProcesses, Search
+from ..study.search.loop import STOPPED, OtherProcesses, Search
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
 from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
@@ -251,16 +251,22 @@ class Campaign:
             NodesLostError: nodes do not come back; a campaign on those that are left can go on.
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
         """
-        return self._finish(self.search())
+        searched, session = self.search(), self.opened.session
+        if searched is None:
+            session.end()
+            return TuneOutcome(study=session.study, ranking=[], ended=STOPPED, interrupted=True)
+        return self._finish(searched)
 
-    def search(self) -> SearchResult:
-        """From the pilots to the end of the search.
+    def search(self) -> SearchResult | None:
+        """From the pilots to the end of the search; None where the user stopped before they told N.
 
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
         pilots = self._pilots()
         sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
+        if sized is None:
+            return None
         session, options = sized.session, self.options
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
@@ -274,7 +280,7 @@ class Campaign:
         kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
         confirming_runs = finalists * options.confirm + SMALLER_COST
         repeats_one = options.reference and len(self.evaluators) == 1 and not self.joined
-        search = Search(
+        ended = Search(
             session=session,
             ledger=self.opened.ledger,
             trials=trials,
@@ -289,8 +295,7 @@ class Campaign:
             reference=ReferenceRuns(session, trials) if repeats_one else None,
             others=OtherProcesses(session, self.opened.ledger),
             load=load,
-        )
-        ended = search.search(engine)
+        ).run(engine)
         session.say(f"Search stopped: {ended}.")
         return SearchResult(engine, confirmation, trials, ended)
 

@@ -373,6 +373,8 @@ class LibrarySearch:
             predicts=False,
         )
         searched = campaign.search()
+        if searched is None:
+            return None
         trials, confirmation = searched.trials, searched.confirmation
         in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:

@@ -114,12 +114,15 @@ class StudySize:
     ladder: Ladder = (FULL,)
 
 
-def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> StudySize:
+def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> StudySize | None:
     """Run the pilots that the study still needs, choose N and say why.
 
     Args:
         trials: runs the pilots.
         kept: part of the budget for runs at a larger N.
+
+    Returns:
+        None where the user stopped before a run told it.
 
     Raises:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
@@ -135,7 +138,7 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
     if not samples:
-        return StudySize(session, RunTimeEstimate())
+        return None
     largest_n = full_memory_n(site, fraction=options.memory_fraction)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
     if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):
@@ -153,7 +156,7 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
     return _sized(session, samples, run_s, site)
 
 
-def _sized_by_first_run(trials: StudyTrials[Evaluator], options: TuneOptions) -> StudySize:
+def _sized_by_first_run(trials: StudyTrials[Evaluator], options: TuneOptions) -> StudySize | None:
     """Run a first configuration of another workload than HPL, at its smallest N, and say what its runs take.
 
     Its sizes are those of its space: no budget chooses them, and a smaller run tells nothing of which is the fastest.
@@ -178,7 +181,7 @@ def _sized_by_first_run(trials: StudyTrials[Evaluator], options: TuneOptions) ->
     if run is None and not session.stopped:
         raise TunerError(f"the first run of {workload.title} failed, so nothing can be tuned: {first[-1].reason}")
     if run is None or run.cost_s is None or run.time_s is None:
-        return StudySize(session, RunTimeEstimate())
+        return None
     run_s = run.cost_s
     if not terms.lacks("N"):
         nodes, took = trials.site.machine.node_count, Sample(int(run.params["N"]), run.time_s, run.cost_s)

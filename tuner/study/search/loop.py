@@ -44,10 +44,9 @@ class OtherProcesses:
         """
         if not self.ledger.is_shared():
             return 0
-        with self.ledger.lock:
+        records = self._new_records()
+        if any(record.state is TrialState.RUNNING for record in records) and self._fail_abandoned_trials():
             records = self._new_records()
-            if any(record.state is TrialState.RUNNING for record in records) and self._fail_abandoned_trials():
-                records = self._new_records()
         for record, outcome in zip(records, outcomes_of(records), strict=True):
             question = Question(dict(record.params), rung_of(record))
             if record.state is TrialState.RUNNING:
@@ -55,9 +54,8 @@ class OtherProcesses:
                     engine.expect(question)
                     self._expected.add(record.number)
                 continue
-            with self.ledger.lock:
-                self.ledger.count([record])
-                self.ledger.incumbent.note(record)
+            self.ledger.count([record])
+            self.ledger.incumbent.note(record)
             if is_conclusive(record):
                 engine.tell(question.params, self.session.objective.outcome(record, outcome))
             else:
@@ -114,7 +112,7 @@ class Search:
     def _full_runs(self) -> FullRuns:
         return FullRuns(self.load or SteadyLoad(self.session.say))
 
-    def search(self, engine: Engine) -> str:
+    def run(self, engine: Engine) -> str:
         """Measure what the engine asks until the budget, the engine or the user ends it.
 
         Returns:

@@ -5,12 +5,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from runners.errors import RunnerError
+from runners.errors import OF_NODES, Mishap, RunnerError
 from search_spaces.parameters.dimension import Point
 
 from ...clock import Clock, RealClock
@@ -31,11 +30,10 @@ LOSSES = 2
 
 @dataclass
 class UnavailableParts:
-    """Parameters with values that together no node can have, as trials of the study found; from any thread."""
+    """Parameters with values that together no node can have, as trials of the study found."""
 
     context: StudyContext
     study: str
-    _lock: Lock = field(default_factory=Lock, init=False)
 
     @property
     def parts(self) -> Sequence[Point]:
@@ -48,22 +46,28 @@ class UnavailableParts:
         Args:
             part: parameters with their values; nothing happens where there are none.
         """
-        with self._lock:
-            if part and part not in self.parts:
-                new = dict(part)
-                self.context.store.note(
-                    self.study,
-                    lambda notes: replace(notes, cannot_have=(*(x for x in notes.cannot_have if x != new), new)),
-                )
-                self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
+        if not part or part in self.parts:
+            return
+        new = dict(part)
+        self.context.store.note(
+            self.study,
+            lambda notes: notes if new in notes.cannot_have else replace(notes, cannot_have=(*notes.cannot_have, new)),
+        )
+        self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
-    def blamed(self, own: Point) -> Point:
+    def blamed(self, event: Mishap | None, own: Point) -> Point:
         """Find the settings that made a launch lose a node, and rule them out; none where it may be chance.
 
         They are what all launches that lost a node have in common: two at least, of which one may be the repeat of the
         other. A run with other settings ended well, and none with these did. Launches with settings that were ruled out
         before do not count.
+
+        Args:
+            event: what befell the launch; only what befalls nodes and links is blamed.
+            own: its settings.
         """
+        if event not in OF_NODES:
+            return {}
         store, known = self.context.store, self.parts
         store.note(self.study, lambda notes: replace(notes, lost_with=(*notes.lost_with, dict(own))))
         lost_with = store.study(self.study).notes.lost_with
@@ -169,6 +173,7 @@ class StudyTrials(Generic[S]):
         book: where they are recorded.
         unavailable: what the nodes cannot have; None where they have all that the space asks for.
         breaker: ends a search whose launches all fail alike; None for none.
+        noisy: runs of one configuration differ by how often it ran before, as simulated ones do.
         most_runs: how often a complete point can be run and tell something new; None where there is no end.
         clock: by which the display tells how far a launch is.
     """
@@ -179,6 +184,7 @@ class StudyTrials(Generic[S]):
     limits: Limits
     unavailable: UnavailableParts | None = None
     breaker: LaunchBreaker | None = None
+    noisy: bool = False
     most_runs: Callable[[Point], int] | None = None
     clock: Clock = field(default_factory=RealClock)
     launching: Launching[Any] = field(init=False, repr=False)
@@ -191,7 +197,7 @@ class StudyTrials(Generic[S]):
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.clock,
-            blamed=self.unavailable.blamed if self.unavailable else lambda _settings: {},
+            blamed=self.unavailable.blamed if self.unavailable else lambda _event, _settings: {},
         )
 
     @property
@@ -288,8 +294,8 @@ class StudyTrials(Generic[S]):
         for place, params in enumerate(points):
             new = started(self.session.study, params, kind, self.session.space.key(params), self.session.number)
             new = replace(new, part=part_at(params, rung))
-            before = repeat if repeat is not None or site.machine else len(self._ran(params, kind))
-            found = planned(site.plan, params, rung, new.key, before or 0)
+            before = len(self._ran(params, kind)) if self.noisy and repeat is None else repeat or 0
+            found = planned(site.plan, params, rung, new.key, before)
             asked[place] = PlannedTrial(new, found, varying_label(params, varying))
 
         def limits(trials: Sequence[TrialRecord]) -> LaunchLimits:

@@ -15,6 +15,7 @@ from replayed import GFLOPS
 from hpl.dat_parse import parse
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
+from runners.errors import Mishap
 from runners.hosts.others import HERE, OthersLoad
 from tuner.budget import Budget
 from tuner.engines.outcomes import FULL, Fidelity, Rung
@@ -235,13 +236,13 @@ def test_what_all_launches_share_that_lost_a_node_is_blamed_where_runs_without_i
 ) -> None:
     study = make_study()
     parts = UnavailableParts(study.session.context, study.session.study)
-    assert parts.blamed({"net.mtu": 9000, "net.tso": "on"}) == {}, "once may be chance"
-    assert parts.blamed({"net.mtu": 9000, "net.tso": "on"}) == {}, "nothing else ran"
+    assert parts.blamed(Mishap.NODE_LOST, {"net.mtu": 9000, "net.tso": "on"}) == {}, "once may be chance"
+    assert parts.blamed(Mishap.NODE_LOST, {"net.mtu": 9000, "net.tso": "on"}) == {}, "nothing else ran"
     study.trial(point(NB=64), Kind.SEARCH)
-    assert parts.blamed({"net.mtu": 9000, "net.tso": "off"}) == {"net.mtu": 9000}
-    assert UnavailableParts(study.session.context, study.session.study).parts == [{"net.mtu": 9000}]
+    assert parts.blamed(Mishap.NODE_LOST, {"net.mtu": 9000, "net.tso": "off"}) == {"net.mtu": 9000}
+    assert UnavailableParts(study.session.context, study.session.study).parts == ({"net.mtu": 9000},)
     lost = [(1500, "on"), (3000, "off")] * 2
-    found = [parts.blamed({"net.mtu": mtu, "net.tso": tso}) for mtu, tso in lost]
+    found = [parts.blamed(Mishap.NODE_LOST, {"net.mtu": mtu, "net.tso": tso}) for mtu, tso in lost]
     assert found == [{}] * 4, "they share nothing: the node is to blame"
 
 

@@ -225,7 +225,7 @@ class TestFaultyProgram:
         assert len(trials) == 2
 
     def test_what_was_never_started_is_not_tried_again(self, hpltune: Run, home: Path) -> None:
-        gone = faulty(home, "Path(sys.argv[0]).unlink()")
+        gone = faulty(home, "time.sleep(3); Path(sys.argv[0]).unlink()")  # once each rank has begun
         code, _, trials = self.tune(hpltune, *gone, "--trials", "2", "--budget", "10m")
         assert code == 1
         assert [(trial["kind"], trial["state"]) for trial in trials] == [("pilot", "complete"), ("pilot", "failed")]
