@@ -233,10 +233,12 @@ def test_the_first_configuration_is_told_whole_and_of_others_the_first_values_an
         listener(TrialStarted(1, whole, None))
         listener(TrialEnded(finished(1, 70.0, params=first), "70.00 GFLOPS"))
         listener(TrialEnded(finished(2, 60.0, params=others), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(3, 80.0, params=others), "80.00 GFLOPS"))
     assert [
         word for word in whole.split() if f"{word}\n" not in text.getvalue() and f"{word} " not in text.getvalue()
     ] == []
-    assert "like the best, but P1=1 P2=1 P3=1 P4=1 P5=1 and 2 more" in " ".join(text.getvalue().split())
+    assert "like the best, but P1=1 P2=1 P3=1 …" in text.getvalue()
+    assert "best so far, now with P1=1 P2=1 P3=1 P4=1 P5=1 and 2 more" in " ".join(text.getvalue().split())
 
 
 def test_the_lower_lines_stay_in_place_before_between_and_during_runs() -> None:

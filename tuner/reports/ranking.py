@@ -91,6 +91,8 @@ def ranking_parts(
     ranking: Sequence[Ranked],
     against: Objective | None = None,
     fastest: FastestRun | None = None,
+    *,
+    short: bool = False,
 ) -> list[Part]:
     """Report some configurations: the table has the parameters in which they differ, the line below it the others.
 
@@ -99,11 +101,13 @@ def ranking_parts(
         ranking: the whole one.
         against: those shown are the front of GFLOPS against this.
         fastest: the fastest run of the study, which may be one of another configuration than the first.
+        short: the rate that counts and what varies, without how runs differed.
     """
     names = varying(shown)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
-    table = _table(study, shown, against)
-    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
+    table = _table(study, shown, against, short=short)
+    remarks = doubts_of(study, shown) if short else _remarks(study, shown, ranking, fastest)
+    told = [named_values(shown[0].params, alike), *remarks]
     bound = disturbed_sentence(shown[0])
     doubted = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
     return [table, *doubted, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
@@ -165,7 +169,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     return sentence(sure, of_study(study).best)
 
 
-def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
+def _table(study: Study, shown: Sequence[Ranked], against: Objective | None, *, short: bool) -> Table:
     """Build the table of configurations with the figures of merit that are known."""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
@@ -178,7 +182,7 @@ def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> 
     for name in [name for name in UNITS if any(name in one for one in merits)]:
         more[unit_of(name, machine)] = [merit_text(name, one[name]) if name in one else "" for one in merits]
     title = front or f"Best of study {study.marked_name}{by}"
-    return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown])
+    return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown], short=short)
 
 
 def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:
