@@ -22,6 +22,7 @@ from rich.text import Text
 from hpl.params import Scalar
 from hpl.variant import is_code
 from results.metrics import rate_text
+from results.record import TrialState
 from results.report.model import Report, outcome
 from results.report.terminal import blocks, can_draw, print_report, say
 from results.stats.ranking import is_full_run
@@ -202,7 +203,7 @@ class ShortLines(PlainLines):
         self.last = f"#{record.number:<4d} {outcome(record)}  {words}"
         if better:
             self._best, self._best_params = event.best, record.params
-        if better or not record.ranked or event.best is None:
+        if better or record.state is not TrialState.COMPLETE or event.best is None:
             self._print(self.last, "green" if better else None)
             self.last = ""
 

@@ -49,8 +49,9 @@ def ranking_table(
         if short and names
         else {name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}
     )
-    of_it = ", ".join(head for head in more if head in OF_A_RATE)
-    said = [f"Expected: of one more run, an estimate{f'; of it are {of_it}' if of_it else ''}."] if estimates else []
+    of_it = [head for head in more if head in OF_A_RATE]
+    also = f"; {', '.join(of_it)} {'are' if of_it[1:] else 'is'} of it" if of_it else ""
+    said = [f"Expected: of one more run, an estimate{also}."] if estimates else []
     said += ["Below no. 1 stands what differs from it."] if short and len(ranking) > 1 else []
     return Table(
         title,
