@@ -44,8 +44,7 @@ def test_in_a_narrow_terminal_the_label_is_cut_and_not_the_times() -> None:
         listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.25, "3 min 05 s, 12 trials"))
         listener(TrialStarted(2, "openblas/Cooperlake 2x1 1x2 N=9792 NB=256 and much more of it", 9.8))
     assert "#2 openblas" in text.getvalue()
-    assert "0:00:00" in text.getvalue()
-    assert "about 9.8 s" in text.getvalue()
+    assert [time for time in ("0:00:00", "about 9.8 s") if time not in text.getvalue()] == []
     assert "3 min 05 s, 12 trials left, best 95.44" in text.getvalue()
 
 
