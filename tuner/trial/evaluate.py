@@ -67,7 +67,7 @@ WORDS_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Runs plans on one site, one at a time.
+    """Runs plans on one machine, one at a time.
 
     Attributes:
         settings: sets those of the hosts before a run, as its plan asks; None where there are none to set.
@@ -230,25 +230,27 @@ class Evaluator:
         return verdict.doubted(said)
 
     @staticmethod
-    def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or site.gpus)
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
-        ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
-        alone = plan.program.built or not site.rpeak.stated
+    def _limits(machine: Inventory, plan: TrialPlan) -> MachineLimits:
+        on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or machine.gpus)
+        core_gflops = max(machine.rpeak.core_gflops, machine.dgemm_gflops) if on_cores else 0.0
+        ceiling = machine.rpeak.gflops if machine.gpus else machine.ceiling_gflops
+        alone = plan.program.built or not machine.rpeak.stated
         has_peak = plan.program.workload.has_peak
-        return MachineLimits(ceiling if has_peak else 0.0, core_gflops, site.dgemm_gflops > 0, alone)
+        return MachineLimits(ceiling if has_peak else 0.0, core_gflops, machine.dgemm_gflops > 0, alone)
 
     def _timed(self) -> Inventory:
-        """The site with the rates of dgemm, which are timed now where they are not known."""
-        site = replace(self.machine, blas=self.machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
-        if not site.node_names:
+        """The machine with the rates of dgemm, which are timed now where they are not known."""
+        machine = replace(self.machine, blas=self.machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
+        if not machine.node_names:
             return with_kernel_rates(
-                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True))
+                machine,
+                self.search,
+                lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True)),
             )
         from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
         told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True, doing=True))  # noqa: E731
-        return with_node_kernels(site, self.search, told)[0]
+        return with_node_kernels(machine, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan, stop: Stopping) -> None:
         """Give the hosts the settings of the plan.
@@ -481,12 +483,12 @@ def _inputs(plan: TrialPlan) -> tuple[str, ...]:
     return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
 
 
-def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
+def memory_shortage(plan: TrialPlan, machine: Inventory) -> str | None:
     """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
-    free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
+    free = machine.free_bytes() * len(plan.launch.nodes or machine.node_names or [""]) // machine.node_count
     if plan.memory_bytes <= free:
         return None
-    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(machine) else "free now"
     needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
     if plan.program.terms.lacks("N"):
         return f"the run {needs}: choose fewer equations of a rank, or end other programs"

@@ -88,13 +88,13 @@ class Workbench:
         container = _container(options, cluster, user_dirs)
         meters = require_usable(options, cluster, starting=starting)
         _require_starts(options, search, wanted=starting and cluster is None)
-        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
-        site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
-        starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        machine = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        machine = replace(_inside(machine, container, options, search, listener), wrap=_wrap(options, cluster))
+        starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in machine.mpis)
         if cluster is None:
-            site = _with_sources(site, search, options)
+            machine = _with_sources(machine, search, options)
             return cls(
-                user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener, meters=meters)
+                user_dirs, machine, Evaluator(machine, search, LocalRunner(starters), listener=listener, meters=meters)
             )
         from runners.batch.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
@@ -104,10 +104,10 @@ class Workbench:
         from ..machine.cluster_nodes import survey_nodes  # noqa: PLC0415 - only a cluster needs it
 
         if cluster.batch:
-            whole, notices = survey_batch(cluster, cluster.batch, site)
+            whole, notices = survey_batch(cluster, cluster.batch, machine)
         else:
             bad = options.nodes_left_out
-            whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
+            whole, notices = survey_nodes(cluster, machine, user_dirs.shared, leave_out=leave_out, without=bad)
         for notice in notices:
             listener(notice)
         if probing and not whole.gpus:
@@ -142,9 +142,9 @@ class Workbench:
         from ..machine.cluster_nodes import part_of  # noqa: PLC0415 - only a cluster needs it
 
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
-        sites = [part_of(whole, number, parts) for number in range(parts)]
+        machines = [part_of(whole, number, parts) for number in range(parts)]
         meters = evaluator.meters.of_a_part() if evaluator.meters and parts > 1 else evaluator.meters
-        first, *others = (replace(evaluator, machine=site, runner=runner(), meters=meters) for site in sites)
+        first, *others = (replace(evaluator, machine=machine, runner=runner(), meters=meters) for machine in machines)
         return cls(user_dirs, first.machine, first, tuple(others), whole, runner)
 
     def close(self) -> None:
@@ -191,7 +191,7 @@ class Workbench:
             )
 
 
-def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) -> Inventory:
+def _with_sources(machine: Inventory, search: SearchPaths, options: TuneOptions) -> Inventory:
     """The same with the sources that its programs are built from.
 
     Raises:
@@ -199,15 +199,17 @@ def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) ->
         UsageError: none of several programs is built from the source that the user named.
     """
     source = options.hpl_source
-    if not site.programs:
-        return replace(site, program=with_source(site.program, search, source))
+    if not machine.programs:
+        return replace(machine, program=with_source(machine.program, search, source))
     named = not options.shootout or PROGRAM in (options.overrides or {})
-    found = {name: with_source(program, search, source, of_its_family=named) for name, program in site.programs.items()}
+    found = {
+        name: with_source(program, search, source, of_its_family=named) for name, program in machine.programs.items()
+    }
     programs = {program.name if program.built else name: program for name, program in found.items()}
     if source is not None and (kind := obtain(search, source).kind) not in programs:
         why = f"this is the source of {kind}, and {listed(list(programs))} are built from none of it"
         raise UsageError(why, field="hpl_source", given=source)
-    return replace(site, program=next(iter(programs.values())), programs=programs)
+    return replace(machine, program=next(iter(programs.values())), programs=programs)
 
 
 def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
@@ -229,7 +231,7 @@ def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserD
 
 
 def _inside(
-    site: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
+    machine: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
 ) -> Inventory:
     """The same machine with ranks in an image, which is looked into; without one just the same.
 
@@ -237,10 +239,10 @@ def _inside(
         TunerError: the program cannot run in it.
     """
     if container is None:
-        return site
+        return machine
     from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
 
-    return in_container(site, container, options, search, listener)
+    return in_container(machine, container, options, search, listener)
 
 
 def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting: bool = True) -> "PowerMeters":

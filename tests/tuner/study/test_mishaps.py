@@ -125,11 +125,11 @@ USERS = {
 def test_each_event_has_one_answer_whoever_launched(home: Path, user: str) -> None:
     options = TuneOptions(xhpl=program(home / "xhpl", "#!/bin/sh\nexit 3\n"))
     workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
-    site = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
+    machine = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     for event in OF_STATUS:
         folder = home / event.name
         with Store.open(folder / "study.db") as store, Suffers(event) as runner:
-            evaluator = replace(workbench.evaluator, machine=site, runner=runner)
+            evaluator = replace(workbench.evaluator, machine=machine, runner=runner)
             if event.lasting:
                 with pytest.raises((NodesLostError, RunnerError), match="n2"):
                     USERS[user](folder, store, evaluator)

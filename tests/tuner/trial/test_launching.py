@@ -118,7 +118,7 @@ def test_what_somebody_else_runs_is_left_to_them(workbench: Workbench, home: Pat
 
 @pytest.fixture
 def slurm(home: Path) -> Inventory:
-    """A site whose nodes Slurm chooses."""
+    """A machine whose nodes Slurm chooses."""
     options = TuneOptions(xhpl=replaying(home))
     found = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False).site
     return replace(found, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
@@ -138,16 +138,16 @@ class Launches(Evaluator):
 
 
 def repeated(
-    site: Inventory,
+    machine: Inventory,
     *outcomes: dict[str, Any],
     stop: StopRequest | None = None,
     left_s: Callable[[], float | None] = lambda: None,
 ) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
-    evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes), left_s=left_s)  # type: ignore[arg-type]
+    evaluator = Launches(machine, None, None, LocalRunner({}), outcomes=list(outcomes), left_s=left_s)  # type: ignore[arg-type]
     launching = Launching(sites=[evaluator], book=book, listener=events.append, stop=stop or StopRequest())
-    done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, machine))}, LIMITS)
     assert evaluator.outcomes == []
     assert sum(isinstance(event, TrialStarted) for event in events) == len(outcomes)
     said = [event.text for event in events if isinstance(event, Notice)]
