@@ -17,8 +17,8 @@ from ..events import Listener, Notice, TrialEnded
 from ..machine.problem_size import SMALLEST_N
 from ..stopping import Stopping
 from ..study.file_run import key_of
+from ..trial.ask_and_tell import Launches, ask_and_tell
 from ..trial.launch import LaunchOutcome
-from ..trial.launching import Queue, in_turn
 from ..units import duration
 from ..words import counted, listed
 from .statistics import NodeOrder, Scaling
@@ -180,7 +180,7 @@ class ScalingSite(Protocol):
     """A machine that runs HPL on some of its nodes."""
 
     @property
-    def launching(self) -> Queue[LaunchOutcome]:
+    def launching(self) -> Launches[LaunchOutcome]:
         """The runs that were begun."""
 
     @property
@@ -280,17 +280,22 @@ class ScalingRuns:
         began_s, under_way = self.clock.now_s(), dict[int, tuple[PlannedRun, float]]()
         waiting, skipped, missed = deque(self._unknown(exact=exact)), 0, 0
 
-        def begin(run: PlannedRun) -> None:
+        def ask() -> PlannedRun | None:
             nonlocal skipped
-            expected_s = self.pace.expected_s(run)
-            late = bool(self._records) and self.clock.now_s() - began_s + expected_s > self.limit_s
-            if late or run.count > len(self.site.names) > 0:
+            while waiting:
+                run = waiting.popleft()
+                ends_s = self.clock.now_s() - began_s + self.pace.expected_s(run)
+                late = bool(self._records) and ends_s > self.limit_s
+                if not late and not run.count > len(self.site.names) > 0:
+                    return self._on_nodes_left(run)
                 skipped += 1
-                return
-            there, start_s = self._on_nodes_left(run), self.clock.now_s()
-            under_way[self.site.begin(there, expected_s)] = there, start_s
+            return None
 
-        for ended in in_turn(waiting, begin, self.site.launching, self.stop):
+        def start(run: PlannedRun) -> None:
+            under_way[self.site.begin(run, self.pace.expected_s(run))] = run, self.clock.now_s()
+
+        def tell(ended: LaunchOutcome) -> None:
+            nonlocal missed
             run, start_s = under_way.pop(ended.ticket)
             if ended.records[0].ranked:
                 self.pace.learn(run, self.clock.now_s() - start_s)
@@ -301,6 +306,8 @@ class ScalingRuns:
                 waiting.clear()
                 self.listener(Notice(f"{ended.why}: nothing more is run."))
             self._take(ended.records[0], ended.lost_nodes, waiting)
+
+        ask_and_tell(self.site.launching, self.stop, ask=ask, start=start, tell=tell)
         if skipped and not self._lost:
             self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
         return ScalingEnd(tuple(self._records), tuple(self._lost), skipped + missed)

@@ -405,7 +405,7 @@ def _simulated(
     simulators = [Simulator(opened, jobs)] * jobs
     site.study = study
     site.launching = Launching(sites=simulators, book=book, listener=session.listener, stop=stop)
-    with closing_study(study, store, stop), closing(site.launching):
+    with closing_study(study, store, stop):
         runs = ScalingRuns(
             plan=plan,
             site=site,

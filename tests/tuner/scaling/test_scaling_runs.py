@@ -77,6 +77,9 @@ class MadeUpSite:
     def next(self) -> LaunchOutcome:
         return self.ended.pop(0)
 
+    def close(self) -> None:
+        pass
+
     def without(self, lost: tuple[str, ...]) -> None:
         self.names = tuple(name for name in self.names if name not in lost)
 
