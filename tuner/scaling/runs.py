@@ -5,20 +5,25 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
 from hpl.params import Scalar
 from hpl.sizing import flop_count
 from results.record import TrialRecord
 
 from ..clock import Clock
+from ..engines.outcomes import FULL
 from ..errors import UsageError
 from ..events import Listener, Notice, TrialEnded
-from ..machine.problem_size import SMALLEST_N
+from ..machine.problem_size import SMALLEST_N, textbook
 from ..stopping import Stopping
 from ..study.file_run import key_of
-from ..trial.ask_and_tell import Launches, ask_and_tell
-from ..trial.launch import LaunchOutcome
+from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
+from ..trial.evaluate import memory_shortage
+from ..trial.judge import Failure
+from ..trial.launch import LaunchLimits, LaunchOutcome
+from ..trial.launching import Launching, planned
+from ..trial.site import Site
 from ..units import duration
 from ..words import counted, listed
 from .statistics import NodeOrder, Scaling
@@ -176,34 +181,82 @@ COUNT, ORDER, REPEAT, NODES = "scale.count", "scale.order", "scale.repeat", "sca
 """What the records of these runs have beside HPL's parameters."""
 
 
-class ScalingSite(Protocol):
-    """A machine that runs HPL on some of its nodes."""
-
-    @property
-    def launching(self) -> Launches[LaunchOutcome]:
-        """The runs that were begun."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The nodes, sorted as the cluster lists them; empty on one machine, where ranks are counted."""
-
-    def params(self, run: PlannedRun) -> dict[str, Scalar]:
-        """The configuration of a run, as its record keeps it."""
-
-    def why_not(self, run: PlannedRun) -> str | None:
-        """The sentence why a run cannot be had, such as that its matrix does not fit the memory."""
-
-    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
-        """Begin a run, and return the ticket that its outcome will have."""
-
-    def without(self, lost: tuple[str, ...]) -> None:
-        """Go on without nodes."""
-
-
 def words_of(run: PlannedRun, names: tuple[str, ...]) -> dict[str, Scalar]:
     """What tells a run from others of the same configuration."""
     nodes = {NODES: ",".join(names[number] for number in run.nodes)} if run.nodes else {}
     return {COUNT: run.count, ORDER: str(run.order), REPEAT: run.repeat, **nodes}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How HPL runs, the same on all numbers of nodes.
+
+    Attributes:
+        threads: of each rank.
+        depth: of the look-ahead. Without it HPL's timers show the broadcast apart from the update.
+        own: what else each configuration has, such as what a rank is bound to.
+        limit_s: seconds after which a run is ended.
+    """
+
+    nb: int
+    blas: str
+    kernel: str
+    threads: int = 1
+    depth: int = 0
+    own: Mapping[str, Scalar] = field(default_factory=dict)
+    limit_s: float = 86400.0
+
+
+@dataclass
+class ScalingSite:
+    """Where a scaling analysis runs HPL: a machine, or nodes of a real or a virtual cluster.
+
+    Attributes:
+        site: all of it.
+        on: the site of some nodes, in the order in which ranks fill them.
+        cores: of each node; on one machine, where ranks are counted, of a rank.
+        names: the nodes that are left, sorted as the cluster lists them; empty on one machine.
+        study, launching: the study, and what runs its trials; they are set when there is one, before the first run.
+    """
+
+    site: Site[Any]
+    choices: Choices
+    on: Callable[[tuple[str, ...]], Site[Any]]
+    cores: int = 1
+    names: tuple[str, ...] = ()
+    study: str = field(init=False)
+    launching: Launching[Any] = field(init=False)
+
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        """The configuration of a run, as its record keeps it: HPL's documented advice on the squarest grid."""
+        choices, machine = self.choices, self.site.machine
+        ranks, threads = run.count * (self.cores // choices.threads), choices.threads
+        point = textbook(N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=threads)
+        point = {**point, "DEPTH": choices.depth, **choices.own, **words_of(run, self.names)}
+        return machine.program.terms.fitted(point) if machine else point
+
+    def _of(self, run: PlannedRun) -> Site[Any]:
+        return self.on(tuple(self.names[number] for number in run.nodes)) if run.nodes else self.site
+
+    def why_not(self, run: PlannedRun) -> str | None:
+        """Why a run cannot be had here: its matrix does not fit the memory, or a parameter is not legal."""
+        site = self._of(run)
+        plan = planned(site.plan, self.params(run), FULL, "", 0)
+        if isinstance(plan, Failure):
+            return plan.reason
+        return memory_shortage(plan, site.machine) if site.machine else None
+
+    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
+        """Begin a run on its nodes, once more after a lost node came back; return the ticket of its outcome."""
+        params, limits = self.params(run), LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
+        nodes = counted(run.count, "node") if run.nodes else ""
+        varied = nodes and nodes + (", shuffled" if run.order is NodeOrder.SHUFFLED else "")
+        point = ListedPoint(params=params, key=key_of(params), limits=limits, varied=varied, site=self._of(run))
+        return start_point(self.launching, self.study, point)
+
+    def without(self, lost: tuple[str, ...]) -> None:
+        """Go on without nodes that are lost."""
+        self.names = tuple(name for name in self.names if name not in lost)
 
 
 @dataclass
