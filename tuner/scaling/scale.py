@@ -8,7 +8,7 @@ from functools import partial
 
 from hpl.params import Scalar
 from hpl.sizing import NodeShare, n_for_memory
-from results.record import Study, TrialRecord
+from results.record import Study
 from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
@@ -69,9 +69,8 @@ class ScaleRequest:
     """What is asked of `hpltune scale`.
 
     Attributes:
-        options: the machine or the cluster, its BLAS, and `full` for the whole memory.
+        options: the machine or the cluster, its BLAS, `full` for the whole memory, and `repeats` of each kind of run.
         counts: numbers of nodes; none takes 1, 2, 4, … up to all.
-        repeats: runs of each kind on each number of nodes.
         n, nb: order of the matrix on the smallest number, and block size; None chooses.
         threads: of each rank.
         depth: of the look-ahead.
@@ -93,11 +92,6 @@ class ScaleRequest:
     study: str | None = None
     db: str | None = None
     command: str = ""
-
-    @property
-    def repeats(self) -> int:
-        """Runs of each kind on each number of nodes."""
-        return self.options.repeats
 
 
 @dataclass(frozen=True)
@@ -125,22 +119,19 @@ class ScaleResult:
 
     def report(self) -> Report:
         """The verdict, the table, and the facts for scripts; first how many runs were disturbed, if any."""
-        report = self._found()
-        text = self.study.notes.disturbed
+        report, text = scaling_report(self.machine, self.study.name, self.findings), self.study.notes.disturbed
+        found, cautions = scaling_facts(self.machine, self.study.name, self.findings), Context([self.study]).cautions()
         disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION)] if text else []
-        facts = {**scaling_facts(self.machine, self.study.name, self.findings), "cautions": self._context.cautions()}
+        facts = {
+            **scaling_facts(self.machine, self.study.name, self.findings),
+            "cautions": Context([self.study]).cautions(),
+        }
         return replace(report, parts=(*disturbed, *report.parts), facts=facts)
 
     def page(self) -> Report:
         """The same with figures; it begins with what a reader must know first."""
-        return self._context.page(scaling_page(self._found(), self.findings, self.command))
-
-    @property
-    def _context(self) -> Context:
-        return Context([self.study])
-
-    def _found(self) -> Report:
-        return scaling_report(self.machine, self.study.name, self.findings)
+        found = scaling_report(self.machine, self.study.name, self.findings)
+        return Context([self.study]).page(scaling_page(found, self.findings, self.command))
 
 
 def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -> ScalingPlan:
@@ -160,34 +151,17 @@ def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -
     return made
 
 
-def stored_n(store: Store, name: str | None) -> tuple[int, int] | None:
-    """N on the smallest number of nodes, and NB, of a stored study; None if there is no such study, or no run.
+def stored_n(store: Store, name: str) -> tuple[int, int] | None:
+    """N on the smallest number of nodes, and NB, of a stored study; None if there is no run.
 
     Raises:
         UsageError: `hpltune scale` did not make the study.
     """
-    if name is None or name not in {study.name for study in store.studies()}:
-        return None
     if store.study(name).space_name != SCALE:
         raise UsageError("that study is not one of `hpltune scale`: give another name", field="study", given=name)
-    records = [record for record in store.records(name) if COUNT in record.params]
-    if not records:
-        return None
-    first = min(records, key=lambda record: (int(record.params[COUNT]), int(record.params["N"])))
-    return int(first.params["N"]), int(first.params["NB"])
-
-
-def begun(store: Store, request: ScaleRequest, options: TuneOptions, machine: MachineFacts) -> str:
-    """Begin the study of the runs, or go on with it, and return its name."""
-    name = request.study
-    if name is None or name not in {study.name for study in store.studies()}:
-        return begin_runs(store, options, machine, SCALE, name=name)
-    return go_on(store, name, options, run="run").name
-
-
-def known_runs(store: Store, study: str) -> dict[str, TrialRecord]:
-    """The valid runs of a study by their key, with their outputs."""
-    return {record.key: record for record in store.records(study, outputs=True) if record.ranked}
+    runs = [record.params for record in store.records(name) if COUNT in record.params]
+    _, *first = min(((int(run[COUNT]), int(run["N"]), int(run["NB"])) for run in runs), default=(0,))
+    return (first[0], first[1]) if first else None
 
 
 def one_blas(names: Sequence[str]) -> str | None:
@@ -255,7 +229,9 @@ def measure_scaling(request: ScaleRequest, listener: Listener, stop: StopRequest
 def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResult:
     """Run everything in a study, and work out what it tells."""
     store, stop, site = session.store, session.stop, place.site
-    full, stored = request.options.full, stored_n(store, request.study)
+    name = request.study if request.study in {study.name for study in store.studies()} else None
+    options = request.options
+    full, stored = options.full, stored_n(store, name) if name else None
     counts = check_counts(request.counts, place.size, "node" if site.names else "core", place.name)
     orders = request.orders or (tuple(NodeOrder) if site.names else (NodeOrder.SORTED,))
     if not site.names and NodeOrder.SHUFFLED in orders:
@@ -265,11 +241,16 @@ def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResul
     nb = request.nb or (stored[1] if stored else place.usual_nb)
     site.choices = replace(site.choices, nb=nb)
     size = len(site.names)
-    plan = ScalingPlan(counts, request.scalings, orders, request.repeats, request.options.seed, nb, nb, size)
+    plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, size)
     n = request.n or (stored[0] if stored else place.most_n(plan))
     soon = not (request.n or stored or full)
     plan = checked_n(place.soon_n(plan, n) if soon else n, plan, site, request.n)
-    study = begun(store, request, request.options, place.begin(plan))
+    facts = place.begin(plan)
+    study = (
+        go_on(store, name, options, run="run").name
+        if name
+        else begin_runs(store, options, facts, SCALE, name=request.study)
+    )
     session.cautions.begun(study)
     site.study = study
     site.launching = Launching(
@@ -285,17 +266,16 @@ def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResul
         listener=session.listener,
         stop=stop,
         clock=RealClock(),
-        earlier=known_runs(store, study),
+        earlier={record.key: record for record in store.records(study, outputs=True) if record.ranked},
         limit_s=request.time_s or (math.inf if request.n or full else place.usual_s),
     )
     with closing_study(study, store, stop):
-        end = runs.run(exact=place.exact)
+        runs.run(exact=place.exact)
     session.cautions.ended()
-    found = findings_of(end.records, ScalingContext(plan, site, place.dgemm_gflops, place.exact, request.depth))
-    found = replace(found, lost_nodes=end.lost_nodes, simulated=bool(site.site.simulator))
-    return ScaleResult(
-        store.study(study), place.name, plan, found, end.skipped, interrupted=stop.requested, command=request.command
-    )
+    found = findings_of(runs.records, ScalingContext(plan, site, place.dgemm_gflops, place.exact, request.depth))
+    found = replace(found, lost_nodes=tuple(runs.lost), simulated=bool(site.site.simulator))
+    skipped = runs.skipped + runs.missed
+    return ScaleResult(store.study(study), place.name, plan, found, skipped, stop.requested, request.command)
 
 
 @contextmanager

@@ -75,12 +75,14 @@ def site_of(launches: object) -> ScalingSite:
 
 def runs_of(launches: MadeUpLaunches, listen: Listener, **more: Any) -> ScalingRuns:
     pace = Pace(lambda _: 10.0)
-    return ScalingRuns(PLAN, site_of(launches), pace, listen, launches.stop, launches.clock, **more)
+    runs = ScalingRuns(PLAN, site_of(launches), pace, listen, launches.stop, launches.clock, **more)
+    runs.run()
+    return runs
 
 
 def test_all_runs_are_made_and_what_is_left_is_told_after_each() -> None:
     events: list[Event] = []
-    end = runs_of(MadeUpLaunches(), events.append).run()
+    end = runs_of(MadeUpLaunches(), events.append)
     ended = [event for event in events if isinstance(event, TrialEnded)]
     assert len(end.records) == len(ended) == 12
     assert [event.left for event in ended[-3:]] == ["20 s", "10 s", None]
@@ -89,7 +91,7 @@ def test_all_runs_are_made_and_what_is_left_is_told_after_each() -> None:
 
 def test_what_would_end_too_late_is_left_out_and_told() -> None:
     events: list[Event] = []
-    end = runs_of(MadeUpLaunches(), events.append, limit_s=55.0).run()
+    end = runs_of(MadeUpLaunches(), events.append, limit_s=55.0)
     assert (len(end.records), end.skipped) == (5, 7)
     assert events[-1] == Notice("7 runs left out: ⟦time⟧ 55 s is over.")
 
@@ -97,8 +99,8 @@ def test_what_would_end_too_late_is_left_out_and_told() -> None:
 @pytest.mark.parametrize(("taken", "skipped"), [(3, 10), (12, 1)])
 def test_what_an_event_ended_is_not_complete(taken: int, skipped: int) -> None:
     events: list[Event] = []
-    end = runs_of(MadeUpLaunches(taken=taken), events.append).run()
-    assert end.skipped == skipped
+    end = runs_of(MadeUpLaunches(taken=taken), events.append)
+    assert end.missed == skipped
     assert [event.text for event in events if isinstance(event, Notice)] == [
         "Slurm took the nodes: nothing more is run."
     ]
@@ -106,8 +108,8 @@ def test_what_an_event_ended_is_not_complete(taken: int, skipped: int) -> None:
 
 def test_runs_of_an_earlier_call_are_not_run_again() -> None:
     first, again = MadeUpLaunches(), MadeUpLaunches()
-    known = {record.key: record for record in runs_of(first, lambda _: None).run().records}
-    end = runs_of(again, lambda _: None, earlier=known).run()
+    known = {record.key: record for record in runs_of(first, lambda _: None).records}
+    end = runs_of(again, lambda _: None, earlier=known)
     assert again.done == []
     assert {record.key for record in end.records} == set(known)
 
@@ -115,8 +117,8 @@ def test_runs_of_an_earlier_call_are_not_run_again() -> None:
 def test_the_rest_goes_on_without_a_node_that_is_lost() -> None:
     events: list[Event] = []
     launches = MadeUpLaunches(lost={4: "b"})
-    end = runs_of(launches, events.append).run()
-    assert end.lost_nodes == ("b",)
+    end = runs_of(launches, events.append)
+    assert end.lost == ["b"]
     assert end.skipped > 0
     left = [record.params for record in launches.done[4:]]
     assert all("b" not in str(params[NODES]) and int(params[COUNT]) <= 3 for params in left)
@@ -133,7 +135,7 @@ def test_a_stop_leaves_what_was_measured() -> None:
         if isinstance(event, TrialEnded) and event.record.number == 3:
             launches.stop.ask()
 
-    assert len(runs_of(launches, listen).run().records) == 3
+    assert len(runs_of(launches, listen).records) == 3
 
 
 TWO = ScalingPlan((1, 2), (Scaling.STRONG,), (NodeOrder.SORTED,), 1, 0, 1000, 50, 4)
