@@ -148,11 +148,11 @@ def _tuned(
     with virtual_session(name, options, site, context) as study:
         say_n(study, site, options)
         study.search(study.engine(request.ask.engine, request.ask.seed), 1)
-    ranking = study.ranking()
+    ranking = study.session.ranking()
     if not ranking and context.stop.requested:
         return None
     if not ranking:
-        raise TunerError(f"design {design.name}: {why_nothing(context.store, study.study)}")
+        raise TunerError(f"design {design.name}: {why_nothing(context.store, study.session.study)}")
     best = ranking[0]
     used = equipment_of(design.cluster).used(best.params)
-    return Prediction(design, study.study, best, used.merit(best.expected_gflops))
+    return Prediction(design, study.session.study, best, used.merit(best.expected_gflops))

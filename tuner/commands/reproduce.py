@@ -211,4 +211,4 @@ def _search(
     held = {setting: [str(value) for value in values] for setting, values in figures.advice.values.items()}
     with virtual_session(f"{name}-advised", replace(options, overrides=held), site, context) as study:
         advised = search(study, request.engine, request.seed)
-    return BestFound(winner, settings, advised), study.study
+    return BestFound(winner, settings, advised), study.session.study

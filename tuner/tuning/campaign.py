@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from results.metrics import measured_watts, power_by
-from results.record import Kind, TrialState
+from results.record import TrialState
 from results.stats.ranking import Ranked
 from search_spaces.errors import SpaceError
 from search_spaces.load import wants_all_blas
@@ -15,31 +15,27 @@ from search_spaces.node_order import LISTED, NODE_PARAMETERS, unlike_parts
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine, EngineContext
+from ..engines.base import Engine
 from ..engines.points import starts_of_each
-from ..engines.probes import Probes
-from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.equipment import PROGRAM
 from ..machine.left_out import too_slow
 from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
-from ..options import DEFAULT_WALL_S, TuneOptions
+from ..options import TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
 from ..study.cautions import note_lost
-from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.names import resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.search.budget_rule import BudgetRule
-from ..study.search.loop import STOPPED, OtherProcesses, Search
-from ..study.search.reference_runs import ReferenceRuns, tell_changes
-from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
+from ..study.search.loop import STOPPED
+from ..study.search.reference_runs import tell_changes
+from ..study.search.search_limits import RunTimeEstimate, SearchLimits
 from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
 from ..study.session import StudyContext, StudySession
-from ..study.shootout import libraries_of
+from ..study.sized_study import SizedStudy, limits_of, new_engine
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
@@ -47,14 +43,14 @@ from ..trial.workbench import Workbench
 from ..words import listed
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
-from .sizing import StudySize, load_space, programs_for, size
+from .sizing import load_space, programs_for, size
 from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TuneOutcome:
     """What a study found.
 
@@ -68,7 +64,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    predicted: "NotedPrediction | None" = None
+    predicted: "NotedPrediction | None"
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -146,15 +142,6 @@ def tune(
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
 
 
-def _known(options: TuneOptions, session: StudySession, measured: Probes) -> EngineContext:
-    """What an engine is told at first; what configurations draw, as it is measured, it hears as runs end."""
-    known, against = EngineContext(points=options.points, probes=measured), session.objective.against
-    if against is None or not against.by_measured_power:
-        return known
-    power, space = session.objective.power, session.space
-    return replace(known, against=lambda point: power.worth(space.complete(point)), against_changes=True)
-
-
 def _note_unmeasured(session: StudySession) -> None:
     """Say that the source that counts told the power of no run; then that counts which the user gave."""
     objective, store = session.objective, session.context.store
@@ -209,20 +196,52 @@ class SearchResult:
 
     Attributes:
         engine: what chose the trials.
-        confirmation: repeats what it found.
-        trials: runs further ones.
         ended: the sentence why it ended.
     """
 
+    study: SizedStudy
     engine: Engine
-    confirmation: Confirmation
-    trials: StudyTrials[Evaluator]
     ended: str
+
+    @classmethod
+    def of(cls, study: SizedStudy, engine: Engine, options: TuneOptions, first: Sequence[Point] = ()) -> "SearchResult":
+        """Search a study, and say why that ended.
+
+        Args:
+            first: points to try before the engine is asked.
+        """
+        ended = study.search(engine, options.repeats, options.confirm, first)
+        study.session.say(f"Search stopped: {ended}.")
+        return cls(study, engine, ended)
+
+    def outcome(self, options: TuneOptions, quiet: QuietWait | None = None, *, joined: bool = False) -> TuneOutcome:
+        """Confirm the winner and predict its run at the whole memory, unless others do that.
+
+        Args:
+            quiet: waits for a quiet machine before; None waits for none.
+            joined: who began the study does it, if somebody still works on it.
+        """
+        session, trials, predicted = self.study.session, self.study.trials, None
+        store, study = session.context.store, session.study
+        if joined and store.others(study):
+            store.end_study(study, "interrupted")
+            return TuneOutcome(study, session.ranking(), None, self.ended, session.stopped, left_to_others=True)
+        if quiet and options.confirm:
+            quiet.before("the best are measured again", session.meter.remaining_s())
+        ranking = self.study.confirm(options.confirm)
+        if not self.study.virtual_clock:  # what stands for a machine does not change, and has no larger N
+            tell_changes(session)
+            _note_unmeasured(session)
+            ranking = replace(session, objective=of_study(store.study(study))).ranking()
+            if trials.site.machine and not options.full:
+                predicted = predict_full(trials, ranking, options, self.engine)
+            session.end()
+        return TuneOutcome(study, ranking, predicted, self.ended, session.stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """A study on the nodes that are there: pilots, search, confirmation, prediction.
+    """A study on machines, whose pilots tell what its runs take: they come before all that is the same on other sites.
 
     Attributes:
         compares: libraries are compared, so that the best of each is confirmed.
@@ -254,8 +273,8 @@ class Campaign:
         searched, session = self.search(), self.opened.session
         if searched is None:
             session.end()
-            return TuneOutcome(study=session.study, ranking=[], ended=STOPPED, interrupted=True)
-        return self._finish(searched)
+            return TuneOutcome(session.study, [], None, STOPPED, interrupted=True)
+        return searched.outcome(self.options, self.quiet, joined=self.joined)
 
     def search(self) -> SearchResult | None:
         """From the pilots to the end of the search; None where the user stopped before they told N.
@@ -263,41 +282,36 @@ class Campaign:
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        pilots = self._pilots()
-        sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
+        options, ledger = self.options, self.opened.ledger
+        ledger.learners = ()  # from pilots only the study's size is learnt
+        unsized = self.opened.session
+        pilots = self._on(self.evaluators[:1], unsized, limits_of(unsized, ledger, RunTimeEstimate()))
+        sized = size(pilots, options, IN_TURN if self.predicts else 0.0)
         if sized is None:
             return None
-        session, options = sized.session, self.options
+        session, run_time = sized.session, sized.run_time
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
-        trials = self._trials(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
-        load = SteadyLoad(session.say)
-        confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
-        finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
+        every_rate = engine.wants_every_rate or options.repeats > 1
+        limits = limits_of(session, ledger, run_time, early_stopping, every_rate=every_rate)
+        ledger.learners = (limits.learn,)
+        trials = replace(self._on(self.evaluators, session, limits), breaker=LaunchBreaker(session))
         predicts = self.predicts and not self.joined
         if predicts:
             session.context.store.note(session.study, lambda notes: replace(notes, whole_memory={}))
         kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
-        confirming_runs = finalists * options.confirm + SMALLER_COST
-        repeats_one = options.reference and len(self.evaluators) == 1 and not self.joined
-        ended = Search(
+        study = SizedStudy(
             session=session,
-            ledger=self.opened.ledger,
+            ledger=ledger,
             trials=trials,
-            rule=BudgetRule(
-                meter=session.meter,
-                reserved_runs=lambda: confirming_runs + kept_s / (sized.run_time.full_s or math.inf),
-            ),
-            run_time=sized.run_time,
+            run_time=run_time,
+            load=SteadyLoad(session.say),
             ladder=sized.ladder,
-            repeats=options.repeats,
-            first=first,
-            reference=ReferenceRuns(session, trials) if repeats_one else None,
-            others=OtherProcesses(session, self.opened.ledger),
-            load=load,
-        ).run(engine)
-        session.say(f"Search stopped: {ended}.")
-        return SearchResult(engine, confirmation, trials, ended)
+            each_blas=self.compares,
+            reference=options.reference and not self.joined,
+            afterwards=lambda: SMALLER_COST + kept_s / (run_time.full_s or math.inf),
+        )
+        return SearchResult.of(study, engine, options, first)
 
     def _engine(self, trials: StudyTrials[Evaluator], early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
@@ -305,7 +319,7 @@ class Campaign:
         measured = timed_at_first(trials, probes(trials.site.machine))
         simulated = self.opening(session, trials.site.machine, measured) if self.opening else None
         with session.context.stop.preparing():
-            engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
+            engine = new_engine(session, options.engine, options.seed, options.points, measured)
             programs = starts_of_each(session.space, PROGRAM)
             first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
@@ -313,61 +327,11 @@ class Campaign:
         self.opened.ledger.count(earlier)
         return engine, first
 
-    def _finish(self, searched: SearchResult) -> TuneOutcome:
-        """Confirm the winner and predict its run at the whole memory, unless the others do."""
-        confirmation, trials, ended = searched.confirmation, searched.trials, searched.ended
-        session = confirmation.session
-        store, study = session.context.store, session.study
-        if self.joined and store.others(study):
-            store.end_study(study, "interrupted")
-            return TuneOutcome(
-                study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
-            )
-        if self.quiet and self.options.confirm:
-            self.quiet.before("the best are measured again", session.meter.remaining_s())
-        confirmation.run(self.options.confirm, lambda params, _: trials.trial(params, Kind.CONFIRMATION))
-        tell_changes(session)
-        _note_unmeasured(session)
-        session = replace(session, objective=of_study(store.study(study)))
-        ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(trials, ranking, self.options, searched.engine)
-        session.end()
-        return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
-
-    def _pilots(self) -> StudyTrials[Evaluator]:
-        """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""
-        self.opened.ledger.learners = ()
-        session = self.opened.session
-        return self._on(self.evaluators[:1], session, self._limits(session, RunTimeEstimate(), EarlyStopping()))
-
-    def _trials(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> StudyTrials[Evaluator]:
-        """Runs the search and what follows, and learns from it what runs take."""
-        limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
-        self.opened.ledger.learners = (limits.learn,)
-        return replace(self._on(self.evaluators, sized.session, limits), breaker=LaunchBreaker(sized.session))
-
     def _on(
         self, evaluators: Sequence[Evaluator], session: StudySession, limits: SearchLimits
     ) -> StudyTrials[Evaluator]:
         sites = [replace(one, left_s=session.meter.remaining_s) for one in evaluators]
         return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=session.meter.clock)
-
-    def _limits(
-        self,
-        session: StudySession,
-        run_time: RunTimeEstimate,
-        early_stopping: EarlyStopping,
-        *,
-        every_rate: bool = False,
-    ) -> SearchLimits:
-        return SearchLimits(
-            session=session,
-            incumbent=self.opened.ledger.incumbent,
-            run_time=run_time,
-            early_stopping=early_stopping,
-            unknown_s=unknown_limit_s(self.options.budget.whole_s or DEFAULT_WALL_S),
-            every_rate=every_rate,
-        )
 
 
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:

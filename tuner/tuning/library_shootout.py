@@ -375,13 +375,12 @@ class LibrarySearch:
         searched = campaign.search()
         if searched is None:
             return None
-        trials, confirmation = searched.trials, searched.confirmation
-        in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
+        study, in_rounds = searched.study, [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
-            confirmation.run(AGAIN, lambda params, _: trials.trial(params, Kind.SEARCH))
-        tell_changes(confirmation.session)
-        champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
-        return None if champion is None else Champion(champion, trials, confirmation.run_time.full_s)
+            study.confirm(AGAIN, Kind.SEARCH)
+        tell_changes(study.session)
+        champion = champions(in_rounds, study.session.ranking()).get(self.blas)
+        return None if champion is None else Champion(champion, study.trials, study.run_time.full_s)
 
     def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
         opened = StudyOpener(

@@ -224,7 +224,7 @@ def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, 
         return None
     if not ranking:
         return None
-    outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)
+    outcome = TuneOutcome(study, ranking, None, str(error), interrupted=False)
     return replace(_result(request, outcome, session), failure=error)
 
 
