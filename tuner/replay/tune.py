@@ -16,7 +16,7 @@ from ..options import TuneOptions
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
 from ..study.sized_study import SiteFacts, SizedStudy, sized_study
-from ..tuning.campaign import SearchResult, TuneOutcome
+from ..tuning.campaign import TuneOutcome, tuned
 from ..units import duration
 from ..words import counted
 from .player import Player
@@ -82,9 +82,7 @@ def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
     )
 
 
-def tune_replayed(
-    options: TuneOptions, name: str | None, table: ReplayTable, context: StudyContext, *, resume: bool
-) -> TuneOutcome:
+def tune_replayed(options: TuneOptions, name: str | None, context: StudyContext, *, resume: bool) -> TuneOutcome:
     """Run a study on a table.
 
     Args:
@@ -94,19 +92,20 @@ def tune_replayed(
     Raises:
         TunerError, SpaceError, ResultsError: a sentence says what prevents the study.
     """
+    with context.stop.preparing():
+        table = read_table(options.replay or {})
+    known = table.landscape
     with replayed_session(name, options, table, context, resume=resume) as study:
-        known = table.landscape
-        study.session.say(f"Study {study.session.study}: {options}")
-        study.session.say(
+        say = study.session.say
+        say(f"Study {study.session.study}: {options}")
+        say(
             f"Replayed, nothing is measured: {table.name}, {known.description.rstrip('.')}. "
-            f"{len(study.space)} of its {counted(len(known.places), 'configuration')} can be asked for; "
+            f"{len(study.session.space)} of its {counted(len(known.places), 'configuration')} can be asked for; "
             "budget and times are the table's."
         )
         once = sum(len(place.full) == 1 for place in known.places)
         if once and table.noisy:
-            ran = f"{counted(once, 'configuration')} of the table ran once"
-            study.session.say(f"{ran}, so that nothing tells how much runs of {'it' if once == 1 else 'these'} differ.")
-        searched = SearchResult.of(study, study.engine(options.engine, options.seed, options.points), options)
-        took = duration(study.session.meter.run_s)
-        study.session.say(f"On the machine of the table this search would have taken {took} of HPL runs.")
-        return searched.outcome(options)
+            ran, them = counted(once, "configuration"), "it" if once == 1 else "these"
+            say(f"{ran} of the table ran once, so that nothing tells how much runs of {them} differ.")
+        took = "On the machine of the table this search would have taken"
+        return tuned(study, options, lambda run_s: f"{took} {duration(run_s)} of HPL runs.")

@@ -228,9 +228,9 @@ class BestFound:
     advised: Ranked | None
 
 
-def search(study: SizedStudy, engine: str, seed: int) -> Ranked | None:
+def search(study: SizedStudy) -> Ranked | None:
     """Search and polish; None where somebody stopped it or nothing gave a result."""
-    study.search(study.engine(engine, seed), 1)
+    study.search()
     best = polish(study) if study.session.ranking() else None
     return None if study.session.stopped else best
 
@@ -254,10 +254,10 @@ def polish(study: SizedStudy) -> Ranked:
 def neighbours(study: SizedStudy, params: Mapping[str, Scalar]) -> list[tuple[str, dict[str, Scalar]]]:
     """The legal points that differ from `params` in one setting, with its name."""
     found = []
-    for name, parameter in study.space.varying.items():
+    for name, parameter in study.session.space.varying.items():
         for value in parameter.values_in(params):
             point = {**params, name: value}
-            if value != params[name] and study.space.why_not(point) is None:
+            if value != params[name] and study.session.space.why_not(point) is None:
                 found.append((name, point))
     return found
 
@@ -287,7 +287,7 @@ def _losses(study: SizedStudy, winner: Ranked) -> dict[str, dict[Scalar, float]]
     rates = {entry.key: entry.expected_gflops for entry in study.session.ranking()}
     losses: dict[str, dict[Scalar, float]] = {}
     for name, point in neighbours(study, winner.params):
-        rate = rates.get(study.space.key(point))
+        rate = rates.get(study.session.space.key(point))
         if rate is not None:
             losses.setdefault(name, {})[point[name]] = 1 - rate / winner.expected_gflops
     return losses

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 
 from results.record import StudyNotes
 from results.store.store import Store
@@ -16,10 +17,11 @@ from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
 from ..study.sized_study import SiteFacts, SizedStudy, sized_study
 from ..trial.ladder import ladder
-from ..tuning.campaign import SearchResult, TuneOutcome
+from ..tuning.campaign import TuneOutcome, tuned
 from ..units import dollars, duration
+from ..user_dirs import UserDirs
 from ..words import counted
-from .cluster import SimulatedCluster, equipment_of
+from .cluster import SimulatedCluster, cluster_from, equipment_of
 from .known import probes_of, refuse_impossible, simulated_space
 from .options import usd_per_hour
 from .simulator import Simulator
@@ -74,9 +76,9 @@ def virtual_session(
 
 def say_n(study: SizedStudy, site: SimulatedCluster, options: TuneOptions) -> None:
     """Say where the N that we chose for a study is less than the memory would hold."""
-    chosen_n, whole_n = study.space.largest_n, site.largest_n(options.memory_fraction)
-    if study.space.asked_n is None and chosen_n < whole_n:
-        sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
+    space, whole_n = study.session.space, site.largest_n(options.memory_fraction)
+    if space.asked_n is None and space.largest_n < whole_n:
+        sentence = f"N={space.largest_n}, so that a simulation takes about half a minute."
         study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `⟦full⟧` simulates there.")
 
 
@@ -122,7 +124,7 @@ def spent(site: SimulatedCluster, run_s: float) -> str:
 
 
 def tune_virtual(
-    options: TuneOptions, name: str | None, site: SimulatedCluster, context: StudyContext, *, resume: bool
+    options: TuneOptions, name: str | None, user_dirs: UserDirs, context: StudyContext, *, resume: bool
 ) -> TuneOutcome:
     """Run a study on a virtual cluster.
 
@@ -133,15 +135,15 @@ def tune_virtual(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
+    cluster = cluster_from(options.cluster or {})
+    with context.stop.preparing():
+        site = SimulatedCluster.open(cluster, user_dirs, options.hpl_source, context.listener)
     with virtual_session(name, options, site, context, resume=resume) as study:
-        cluster, say = site.cluster, study.session.say
-        say(f"Study {study.session.study}: {options}")
-        say(
+        study.session.say(f"Study {study.session.study}: {options}")
+        study.session.say(
             f"Simulated: {cluster.name}, {counted(len(cluster.node_list), 'node')} with "
             f"{counted(cluster.cores, 'core')} in all, Rpeak {cluster.rpeak_gflops:.4g} GFLOPS; budget and times are "
             "the virtual cluster's."
         )
         say_n(study, site, options)
-        searched = SearchResult.of(study, study.engine(options.engine, options.seed, options.points), options)
-        say(spent(site, study.session.meter.run_s))
-        return searched.outcome(options)
+        return tuned(study, options, partial(spent, site))

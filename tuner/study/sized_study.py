@@ -1,7 +1,8 @@
 """A study of which it is known what its runs take: its engine, its search and its confirmation, on any sites."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from hpl.params import Scalar
@@ -16,8 +17,7 @@ from ..engines.base import Engine, EngineContext, in_gflops
 from ..engines.outcomes import FULL, Ladder
 from ..engines.probes import Probes
 from ..engines.registry import make_engine
-from ..options import DEFAULT_WALL_S, TuneOptions
-from ..trial.early_stopping import EarlyStopping
+from ..options import TuneOptions
 from ..trial.ladder import rung_of
 from ..trial.site import Site
 from .again import SteadyLoad
@@ -30,15 +30,15 @@ from .open import StudyOpener
 from .search.budget_rule import BudgetRule, FailuresInARow
 from .search.loop import OtherProcesses, Search, replay_records
 from .search.reference_runs import ReferenceRuns
-from .search.search_limits import RunTime, RunTimeEstimate, SearchLimits, unknown_limit_s
-from .search.trials import FixedLimits, Limits, StudyTrials
+from .search.search_limits import RunTime
+from .search.trials import FixedLimits, StudyTrials
 from .session import StudyContext, StudySession
 from .shootout import libraries_of
 
 
 @dataclass
-class ToldRunTime:
-    """What a full run takes by a told clock: the longest so far, or a guess from the smaller ones.
+class LongestRun:
+    """What a full run takes where no pilot told it: as long as the longest so far, or a guess from the smaller ones.
 
     Attributes:
         longest_s, guessed_s: 0 while nothing has told.
@@ -63,12 +63,12 @@ class ToldRunTime:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteFacts:
-    """What is known of sites before anything runs there; where machines run, pilots tell it.
+    """How sites behave: all by which a search on machines, a simulator and a table differs.
 
     Attributes:
-        probes: what an engine is told.
+        probes: what an engine is told before the first run.
         ladder: how much of a full run it may ask for.
-        noisy: runs of one configuration differ.
+        noisy: runs of one configuration differ, so that the best are confirmed.
         most_runs: how often a complete point can be run and tell something new; None where there is no end.
         told_clock: by which the budget passes where runs take no time; None for a real clock.
     """
@@ -82,13 +82,13 @@ class SiteFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class SizedStudy:
-    """A study on its sites, of which nothing has to be piloted any more.
+    """A study of which it is known what its runs take, on its sites.
 
     Attributes:
         trials: on all sites that it has.
-        probes, ladder: as `SiteFacts` has them.
-        exact: each run comes out the same again, so that none is repeated to confirm it.
-        earlier: what the searches of earlier sessions asked, which a new engine is told.
+        engine: chooses what runs, and knows what earlier sessions asked.
+        facts: of the sites.
+        first: points to try before the engine is asked.
         failures: in a row; None where any number of them may follow each other.
         each_blas: libraries are compared, so that the best of each is confirmed.
         reference: one configuration runs again every so often, where one site runs all.
@@ -99,93 +99,69 @@ class SizedStudy:
     ledger: Ledger
     trials: StudyTrials[Any]
     run_time: RunTime
-    load: SteadyLoad
-    probes: Probes = field(default_factory=Probes)
-    ladder: Ladder = (FULL,)
-    exact: bool = False
-    earlier: Sequence[TrialRecord] = ()
+    engine: Engine
+    facts: SiteFacts
+    first: Sequence[Point] = ()
     failures: FailuresInARow | None = None
     each_blas: bool = False
     reference: bool = False
     afterwards: Callable[[], float] = lambda: 0.0
 
-    @property
-    def space(self) -> SearchSpace:
-        """What is searched."""
-        return self.session.space
-
-    @property
-    def virtual_clock(self) -> bool:
-        """Whether time passes by what trials cost, and so only when they have ended."""
-        return isinstance(self.session.meter.clock, ToldClock)
-
-    def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
-        """A new engine that is told what is known of the machine, and what earlier sessions asked."""
-        with self.session.context.stop.preparing():
-            engine = new_engine(self.session, name, seed, points, self.probes)
-            replay_records(engine, self.earlier, self.session.objective)
-        return engine
-
-    def search(self, engine: Engine, repeats: int, confirm: int = 0, first: Sequence[Point] = ()) -> str:
+    def search(self, repeats: int = 1, confirm: int = 0) -> str:
         """Ask and run until budget, engine or user end it.
 
         Args:
             repeats: how often each configuration is run in full.
             confirm: further runs of each finalist that the budget must still have room for.
-            first: points to try before the engine is asked.
 
         Returns:
             The sentence why it ended.
         """
-        session, trials, confirm = self.session, self.trials, 0 if self.exact else confirm
-        by_table, timed = trials.most_runs is not None, session.meter.budget.timed
+        session, by_table = self.session, self.facts.most_runs is not None
         rivals = len(libraries_of(session.space)[1:]) if self.each_blas else 0
-        finals = 0 if by_table else confirm * (max(FINALISTS, session.largest_front) + rivals)
+        most = max(FINALISTS, session.largest_front) + rivals if self.facts.noisy and not by_table else 0
+        changing = by_table and self.facts.noisy and session.meter.budget.timed
 
         def reserved_runs() -> float:  # of a table those of the finalists that there are then
-            due = self._confirmation.runs_due(confirm) if by_table and timed and confirm else finals
-            return self.afterwards() + due
+            return self.afterwards() + (self._confirmation.runs_due(confirm) if changing else most * confirm)
 
         return Search(
             session=session,
             ledger=self.ledger,
-            trials=trials,
+            trials=self.trials,
             rule=BudgetRule(
                 meter=session.meter,
                 reserved_runs=reserved_runs,
-                virtual_clock=self.virtual_clock,
-                exact=self.exact,
-                wanted_runs=FINALISTS + finals,
+                virtual_clock=self.facts.told_clock is not None,
+                exact=not self.facts.noisy,
+                wanted_runs=FINALISTS + most * confirm,
                 failures=self.failures,
             ),
             run_time=self.run_time,
-            ladder=self.ladder,
+            ladder=self.facts.ladder,
             repeats=repeats,
-            first=first,
-            reference=ReferenceRuns(session, trials) if self.reference and len(trials.sites) == 1 else None,
+            first=self.first,
+            reference=ReferenceRuns(session, self.trials) if self.reference and len(self.trials.sites) == 1 else None,
             others=OtherProcesses(session, self.ledger) if self.ledger.joinable else None,
-            load=self.load,
-        ).run(engine)
+            load=self._confirmation.load,
+        ).run(self.engine)
 
     def confirm(self, repeats: int, kind: Kind = Kind.CONFIRMATION) -> Sequence[Ranked]:
-        """Run the finalists so often again where runs differ, and rank anew.
-
-        Args:
-            kind: of these trials.
-        """
+        """Run the finalists so often again where runs differ, as trials of that kind, and rank anew."""
         return self._confirmation.run(
-            0 if self.exact else repeats,
+            repeats if self.facts.noisy else 0,
             lambda params, before: self.trials.launch([params], kind, repeat=before)[0],
         )
 
-    @property
+    @cached_property
     def _confirmation(self) -> Confirmation:
-        return Confirmation(self.session, self.run_time, self.each_blas, self.trials.most_runs, self.load)
+        load = SteadyLoad(self.session.say)
+        return Confirmation(self.session, self.run_time, self.each_blas, self.facts.most_runs, load)
 
     def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Run complete points, several at a time; those that did not run before."""
         known = {record.key for record in self.session.records() if record.ranked}
-        new = {key: point for point in points if (key := self.space.key(point)) not in known}
+        new = {key: point for point in points if (key := self.session.space.key(point)) not in known}
         self.trials.launch_each(list(new.values()), kind)
 
 
@@ -205,6 +181,7 @@ def sized_study(
     """
     for sentence in passed_over(space, options.overrides or {}):
         context.say(sentence)
+    run_time, failures = LongestRun(), FailuresInARow()
     opened = StudyOpener(
         study=begun.name,
         context=context,
@@ -214,71 +191,46 @@ def sized_study(
         earlier=begun.earlier,
         joinable=False,
         told_clock=facts.told_clock,
+        learners=(run_time.learn, failures.learn),
     ).open()
-    session, ledger = opened.session, opened.ledger
-    earlier, failures = [record for record in begun.earlier if record.kind in SEARCHED], FailuresInARow()
-    run_time: RunTime
-    limits: Limits
-    if facts.told_clock:
-        run_time, limits = ToldRunTime(), FixedLimits(options.limit_s)
-        ledger.learners = (run_time.learn, failures.learn)
-    else:
-        run_time = RunTimeEstimate()
-        limits = limits_of(session, ledger, run_time)
-        ledger.learners = (limits.learn, failures.learn)
-    ledger.count(earlier)
-    for record in earlier:
+    session, ledger, limits = opened.session, opened.ledger, FixedLimits(options.limit_s)
+    searched = [record for record in begun.earlier if record.kind in SEARCHED]
+    for record in searched:
         ledger.remember(record)
+    with context.stop.preparing():
+        engine = new_engine(session, options, facts.probes)
+        replay_records(engine, searched, session.objective)
     return SizedStudy(
         session=session,
         ledger=ledger,
         trials=StudyTrials(session, sites, ledger, limits, noisy=facts.noisy, most_runs=facts.most_runs),
         run_time=run_time,
-        load=SteadyLoad(session.say),
-        probes=facts.probes,
-        ladder=facts.ladder,
-        exact=not facts.noisy,
-        earlier=earlier,
+        engine=engine,
+        facts=facts,
         failures=failures,
     )
 
 
-def limits_of(
-    session: StudySession,
-    ledger: Ledger,
-    run_time: RunTimeEstimate,
-    early_stopping: EarlyStopping | None = None,
-    *,
-    every_rate: bool = False,
-) -> SearchLimits:
-    """What launches by a real clock may take and must reach, as `SearchLimits` has it."""
-    noise = session.objective.noise_at_first
-    return SearchLimits(
-        session=session,
-        incumbent=ledger.incumbent,
-        run_time=run_time,
-        early_stopping=early_stopping or EarlyStopping(noise_at_first=noise),
-        unknown_s=unknown_limit_s(session.meter.budget.whole_s or DEFAULT_WALL_S),
-        every_rate=every_rate,
-    )
-
-
-def new_engine(session: StudySession, name: str, seed: int, points: int | None, probes: Probes) -> Engine:
+def new_engine(session: StudySession, options: TuneOptions, probes: Probes) -> Engine:
     """A new engine that is told what is known of the machine, and what a GFLOPS of a configuration is worth.
 
     Where the measured power decides it hears with each trial what that was worth, and of the second objective what runs
     so far let expect.
     """
-    space, objective, known = session.space, session.objective, EngineContext(points=points, probes=probes)
-    against, power = objective.against, objective.power
+    space, objective, against = session.space, session.objective, session.objective.against
 
-    def worth_by(one: Objective) -> Callable[[Point], float]:
-        return in_gflops if one.name == "gflops" else lambda point: one.worth(space.complete(point), 1.0)
+    def worth_by(one: Objective | None) -> Callable[[Point], float]:
+        if one is None or one.name == "gflops":
+            return in_gflops
+        if one.by_measured_power:
+            return lambda point: one.power.worth(space.complete(point))
+        return lambda point: one.worth(space.complete(point), 1.0)
 
-    if not objective.by_measured_power:
-        known = replace(known, worth=worth_by(objective))
-    if against and against.by_measured_power:
-        known = replace(known, against=lambda point: power.worth(space.complete(point)), against_changes=True)
-    elif against:
-        known = replace(known, against=worth_by(against))
-    return make_engine(name, space, seed, known)
+    known = EngineContext(
+        points=options.points,
+        probes=probes,
+        worth=in_gflops if objective.by_measured_power else worth_by(objective),
+        against=worth_by(against),
+        against_changes=against is not None and against.by_measured_power,
+    )
+    return make_engine(options.engine, space, options.seed, known)

@@ -1,7 +1,7 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,9 +22,8 @@ from ..machine.equipment import PROGRAM
 from ..machine.left_out import too_slow
 from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
-from ..options import TuneOptions
+from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
-from ..study.again import SteadyLoad
 from ..study.cautions import note_lost
 from ..study.lifecycle import BegunStudy
 from ..study.names import resume_command
@@ -32,10 +31,10 @@ from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.loop import STOPPED
 from ..study.search.reference_runs import tell_changes
-from ..study.search.search_limits import RunTimeEstimate, SearchLimits
+from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
 from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
 from ..study.session import StudyContext, StudySession
-from ..study.sized_study import SizedStudy, limits_of, new_engine
+from ..study.sized_study import SiteFacts, SizedStudy, new_engine
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
@@ -105,7 +104,6 @@ def tune(
         earlier=earlier,
         number=next_session(earlier),
     ).open()
-    opened.ledger.count(earlier)
     note_lost(context.store, name, (), workbench)
     quiet = quiet_wait(options, workbench, context)
     quiet.before("the first run")
@@ -190,53 +188,41 @@ def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, cont
         workbench.build(names, threads, context.listener, mpis)
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """A search that has ended.
+def tuned(
+    study: SizedStudy,
+    options: TuneOptions,
+    spent: Callable[[float], str] | None = None,
+    quiet: QuietWait | None = None,
+    *,
+    joined: bool = False,
+) -> TuneOutcome:
+    """Search a study on whatever sites it has, confirm the winner, and predict its run at the whole memory.
 
-    Attributes:
-        engine: what chose the trials.
-        ended: the sentence why it ended.
+    Args:
+        spent: says what so many seconds of HPL runs would have cost on the machine for which the sites stand.
+        quiet: waits for a quiet machine before the confirmation; None waits for none.
+        joined: who began the study confirms the winner, if somebody still works on it.
     """
-
-    study: SizedStudy
-    engine: Engine
-    ended: str
-
-    @classmethod
-    def of(cls, study: SizedStudy, engine: Engine, options: TuneOptions, first: Sequence[Point] = ()) -> "SearchResult":
-        """Search a study, and say why that ended.
-
-        Args:
-            first: points to try before the engine is asked.
-        """
-        ended = study.search(engine, options.repeats, options.confirm, first)
-        study.session.say(f"Search stopped: {ended}.")
-        return cls(study, engine, ended)
-
-    def outcome(self, options: TuneOptions, quiet: QuietWait | None = None, *, joined: bool = False) -> TuneOutcome:
-        """Confirm the winner and predict its run at the whole memory, unless others do that.
-
-        Args:
-            quiet: waits for a quiet machine before; None waits for none.
-            joined: who began the study does it, if somebody still works on it.
-        """
-        session, trials, predicted = self.study.session, self.study.trials, None
-        store, study = session.context.store, session.study
-        if joined and store.others(study):
-            store.end_study(study, "interrupted")
-            return TuneOutcome(study, session.ranking(), None, self.ended, session.stopped, left_to_others=True)
-        if quiet and options.confirm:
-            quiet.before("the best are measured again", session.meter.remaining_s())
-        ranking = self.study.confirm(options.confirm)
-        if not self.study.virtual_clock:  # what stands for a machine does not change, and has no larger N
-            tell_changes(session)
-            _note_unmeasured(session)
-            ranking = replace(session, objective=of_study(store.study(study))).ranking()
-            if trials.site.machine and not options.full:
-                predicted = predict_full(trials, ranking, options, self.engine)
-            session.end()
-        return TuneOutcome(study, ranking, predicted, self.ended, session.stopped)
+    session, trials, predicted = study.session, study.trials, None
+    store, name = session.context.store, session.study
+    ended = study.search(options.repeats, options.confirm)
+    session.say(f"Search stopped: {ended}.")
+    if spent:
+        session.say(spent(session.meter.run_s))
+    if joined and store.others(name):
+        store.end_study(name, "interrupted")
+        return TuneOutcome(name, session.ranking(), None, ended, session.stopped, left_to_others=True)
+    if quiet and options.confirm:
+        quiet.before("the best are measured again", session.meter.remaining_s())
+    ranking = study.confirm(options.confirm)
+    if not study.facts.told_clock:  # what stands for a machine does not change
+        tell_changes(session)
+        _note_unmeasured(session)
+        ranking = replace(session, objective=of_study(store.study(name))).ranking()
+        if trials.site.machine and not options.full:
+            predicted = predict_full(trials, ranking, options, study.engine)
+        session.end()
+    return TuneOutcome(name, ranking, predicted, ended, session.stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,22 +256,21 @@ class Campaign:
             NodesLostError: nodes do not come back; a campaign on those that are left can go on.
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
         """
-        searched, session = self.search(), self.opened.session
-        if searched is None:
+        study, session = self.sized(), self.opened.session
+        if study is None:
             session.end()
             return TuneOutcome(session.study, [], None, STOPPED, interrupted=True)
-        return searched.outcome(self.options, self.quiet, joined=self.joined)
+        return tuned(study, self.options, quiet=self.quiet, joined=self.joined)
 
-    def search(self) -> SearchResult | None:
-        """From the pilots to the end of the search; None where the user stopped before they told N.
+    def sized(self) -> SizedStudy | None:
+        """The study as its pilots tell what runs take; None where the user stopped before.
 
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        options, ledger = self.options, self.opened.ledger
+        options, ledger, session = self.options, self.opened.ledger, self.opened.session
         ledger.learners = ()  # from pilots only the study's size is learnt
-        unsized = self.opened.session
-        pilots = self._on(self.evaluators[:1], unsized, limits_of(unsized, ledger, RunTimeEstimate()))
+        pilots = self._on(self.evaluators[:1], self._limits(session, RunTimeEstimate(), EarlyStopping()))
         sized = size(pilots, options, IN_TURN if self.predicts else 0.0)
         if sized is None:
             return None
@@ -293,25 +278,25 @@ class Campaign:
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
         every_rate = engine.wants_every_rate or options.repeats > 1
-        limits = limits_of(session, ledger, run_time, early_stopping, every_rate=every_rate)
+        limits = self._limits(session, run_time, early_stopping, every_rate=every_rate)
         ledger.learners = (limits.learn,)
-        trials = replace(self._on(self.evaluators, session, limits), breaker=LaunchBreaker(session))
+        trials = replace(self._on(self.evaluators, limits), breaker=LaunchBreaker(session))
         predicts = self.predicts and not self.joined
         if predicts:
             session.context.store.note(session.study, lambda notes: replace(notes, whole_memory={}))
         kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
-        study = SizedStudy(
+        return SizedStudy(
             session=session,
             ledger=ledger,
             trials=trials,
             run_time=run_time,
-            load=SteadyLoad(session.say),
-            ladder=sized.ladder,
+            engine=engine,
+            facts=SiteFacts(ladder=sized.ladder),
+            first=first,
             each_blas=self.compares,
             reference=options.reference and not self.joined,
             afterwards=lambda: SMALLER_COST + kept_s / (run_time.full_s or math.inf),
         )
-        return SearchResult.of(study, engine, options, first)
 
     def _engine(self, trials: StudyTrials[Evaluator], early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
@@ -319,7 +304,7 @@ class Campaign:
         measured = timed_at_first(trials, probes(trials.site.machine))
         simulated = self.opening(session, trials.site.machine, measured) if self.opening else None
         with session.context.stop.preparing():
-            engine = new_engine(session, options.engine, options.seed, options.points, measured)
+            engine = new_engine(session, options, measured)
             programs = starts_of_each(session.space, PROGRAM)
             first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
@@ -327,11 +312,27 @@ class Campaign:
         self.opened.ledger.count(earlier)
         return engine, first
 
-    def _on(
-        self, evaluators: Sequence[Evaluator], session: StudySession, limits: SearchLimits
-    ) -> StudyTrials[Evaluator]:
+    def _on(self, evaluators: Sequence[Evaluator], limits: SearchLimits) -> StudyTrials[Evaluator]:
+        session = limits.session
         sites = [replace(one, left_s=session.meter.remaining_s) for one in evaluators]
         return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=session.meter.clock)
+
+    def _limits(
+        self,
+        session: StudySession,
+        run_time: RunTimeEstimate,
+        early_stopping: EarlyStopping,
+        *,
+        every_rate: bool = False,
+    ) -> SearchLimits:
+        return SearchLimits(
+            session=session,
+            incumbent=self.opened.ledger.incumbent,
+            run_time=run_time,
+            early_stopping=early_stopping,
+            unknown_s=unknown_limit_s(self.options.budget.whole_s or DEFAULT_WALL_S),
+            every_rate=every_rate,
+        )
 
 
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:

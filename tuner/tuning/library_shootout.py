@@ -372,10 +372,12 @@ class LibrarySearch:
             joined=False,
             predicts=False,
         )
-        searched = campaign.search()
-        if searched is None:
+        study = campaign.sized()
+        if study is None:
             return None
-        study, in_rounds = searched.study, [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
+        ended = study.search(self.options.repeats, self.options.confirm)
+        study.session.say(f"Search stopped: {ended}.")
+        in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
             study.confirm(AGAIN, Kind.SEARCH)
         tell_changes(study.session)
@@ -383,7 +385,7 @@ class LibrarySearch:
         return None if champion is None else Champion(champion, study.trials, study.run_time.full_s)
 
     def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
-        opened = StudyOpener(
+        return StudyOpener(
             study=self.study,
             context=context,
             space=space,
@@ -395,8 +397,6 @@ class LibrarySearch:
             joinable=False,
             whole=self.whole,
         ).open()
-        opened.ledger.count(self.earlier)
-        return opened
 
 
 def _of_library(records: Sequence[TrialRecord], name: str) -> list[TrialRecord]:
