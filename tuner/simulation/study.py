@@ -136,14 +136,11 @@ class VirtualStudy:
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run the finalists so often again where runs differ, and rank anew."""
-        return self._confirmation.run(
-            repeats if self.trials.noisy else 0,
-            lambda params, before: self.trials.launch([params], Kind.CONFIRMATION, repeat=before)[0],
-        )
+        return self._confirmation.run(repeats if self.trials.noisy else 0)
 
     @property
     def _confirmation(self) -> Confirmation:
-        return Confirmation(self.session, self.run_time, most_runs=self.trials.most_runs)
+        return Confirmation(self.trials, self.run_time)
 
     def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Simulate complete points, several at a time; those that were not simulated before."""

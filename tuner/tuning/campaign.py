@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from results.metrics import measured_watts, power_by
-from results.record import Kind, TrialState
+from results.record import TrialState
 from results.stats.ranking import Ranked
 from search_spaces.errors import SpaceError
 from search_spaces.load import wants_all_blas
@@ -26,13 +26,13 @@ from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
-from ..study.again import SteadyLoad
 from ..study.cautions import note_lost
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.names import resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
+from ..study.rounds import SteadyLoad
 from ..study.search.budget_rule import BudgetRule
 from ..study.search.loop import STOPPED, OtherProcesses, Search
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
@@ -272,7 +272,7 @@ class Campaign:
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
         trials = self._trials(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
-        confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
+        confirmation = Confirmation(trials, sized.run_time, self.compares, load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
         predicts = self.predicts and not self.joined
         if predicts:
@@ -316,7 +316,7 @@ class Campaign:
     def _finish(self, searched: SearchResult) -> TuneOutcome:
         """Confirm the winner and predict its run at the whole memory, unless the others do."""
         confirmation, trials, ended = searched.confirmation, searched.trials, searched.ended
-        session = confirmation.session
+        session = trials.session
         store, study = session.context.store, session.study
         if self.joined and store.others(study):
             store.end_study(study, "interrupted")
@@ -325,7 +325,7 @@ class Campaign:
             )
         if self.quiet and self.options.confirm:
             self.quiet.before("the best are measured again", session.meter.remaining_s())
-        confirmation.run(self.options.confirm, lambda params, _: trials.trial(params, Kind.CONFIRMATION))
+        confirmation.run(self.options.confirm)
         tell_changes(session)
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
