@@ -120,12 +120,9 @@ class ScaleResult:
     def report(self) -> Report:
         """The verdict, the table, and the facts for scripts; first how many runs were disturbed, if any."""
         report, text = scaling_report(self.machine, self.study.name, self.findings), self.study.notes.disturbed
-        found, cautions = scaling_facts(self.machine, self.study.name, self.findings), Context([self.study]).cautions()
+        cautions = {"cautions": Context([self.study]).cautions()}
         disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION)] if text else []
-        facts = {
-            **scaling_facts(self.machine, self.study.name, self.findings),
-            "cautions": Context([self.study]).cautions(),
-        }
+        facts = {**scaling_facts(self.machine, self.study.name, self.findings), **cautions}
         return replace(report, parts=(*disturbed, *report.parts), facts=facts)
 
     def page(self) -> Report:

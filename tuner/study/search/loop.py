@@ -17,10 +17,10 @@ from ...stopping import Interrupted
 from ...trial.ask_and_tell import ask_and_tell
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
-from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
 from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
+from ..rounds import FullRuns, SteadyLoad, doubted_sentence
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
 from .reference_runs import ReferenceRuns
