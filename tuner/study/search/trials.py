@@ -17,7 +17,7 @@ from ...engines.outcomes import FULL, Question, Rung
 from ...errors import TunerError
 from ...trial.ladder import part_at
 from ...trial.launch import LaunchLimits, LaunchOutcome
-from ...trial.launching import Launching, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.launching import AllParts, Launching, PlannedTrial, TrialBook, in_turn, planned
 from ...trial.plan import varying_label
 from ...trial.records import started
 from ...trial.site import Site
@@ -197,7 +197,7 @@ class StudyTrials(Generic[S]):
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.clock,
-            blamed=self.unavailable.blamed if self.unavailable else lambda _event, _settings: {},
+            parts=self.unavailable or AllParts(),
         )
 
     @property
@@ -235,7 +235,7 @@ class StudyTrials(Generic[S]):
         """
         if not self.launching.under_way:
             return []
-        done = self._next()
+        done = self._conclusive(self.launching.next())
         return list(zip(self._asked.pop(done.ticket), done.in_order, strict=True))
 
     def launch(
@@ -257,7 +257,7 @@ class StudyTrials(Generic[S]):
         """
         self._start(points, kind, rung, full_s, repeat)
         with closing(self.launching):
-            return self._next().in_order
+            return self._conclusive(self.launching.next()).in_order
 
     def trial(
         self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL, full_s: float | None = None
@@ -311,16 +311,12 @@ class StudyTrials(Generic[S]):
         ran = (record for record in self.session.records(kinds) if record.state is not TrialState.CANCELLED)
         return [record for record in ran if record.key == key]
 
-    def _next(self) -> LaunchOutcome:
-        """Wait until something has ended after which the study can go on.
+    def _conclusive(self, done: LaunchOutcome) -> LaunchOutcome:
+        """What came of a launch, where the study can go on after it.
 
         Raises:
             NodesLostError, RunnerError, TunerError: as `next`.
         """
-        done = self.launching.next()
-        if self.unavailable is not None:
-            for part in done.unavailable:
-                self.unavailable.rule_out(part)
         done.require_nodes()
         if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
             raise RunnerError(
