@@ -31,7 +31,7 @@ from ..trial.launch import LaunchResult, LaunchWatch, run_folder
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
-from ..trial.plausible import UNLIMITED, MachineLimits
+from ..trial.plausible import unknown_limits
 from ..words import counted
 from .landscape import Run
 from .table import ReplayTable
@@ -107,6 +107,7 @@ class Player:
     runner: LocalRunner = field(default_factory=lambda: LocalRunner(NoMpi()))
     machine: ClassVar[None] = None
     shares_launches: ClassVar[bool] = False
+    limits = staticmethod(unknown_limits)
     left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
 
     @property
@@ -122,11 +123,6 @@ class Player:
     def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
         """Nothing of a replay can be watched but its panels."""
         return [ProgressObserver(launch)]
-
-    def limits(self, plan: ReplayPlan, *, exactly: bool) -> MachineLimits:
-        """What the machine of a table can do is not known."""
-        del plan, exactly
-        return UNLIMITED
 
     def close(self) -> None:
         """End what still runs."""

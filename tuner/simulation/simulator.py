@@ -35,7 +35,7 @@ from ..trial.launch import LaunchLimits, LaunchResult, LaunchWatch, run_folder
 from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, in_turn, planned
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
-from ..trial.plausible import UNLIMITED, MachineLimits
+from ..trial.plausible import unknown_limits
 from ..trial.records import started
 from ..units import gibibytes
 from .cluster import SimulatedCluster
@@ -62,6 +62,7 @@ class Simulator:
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
     machine: ClassVar[None] = None
     shares_launches: ClassVar[bool] = False
+    limits = staticmethod(unknown_limits)
     left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
     _closed: bool = field(default=False, init=False)
 
@@ -115,11 +116,6 @@ class Simulator:
                 job_id = runner.submit(job)
             status = self._ended(runner, job_id, Tail(paths.stderr), stop, watch or LaunchWatch())
         return self._judged(plan, status, paths, started_at)
-
-    def limits(self, plan: VirtualPlan, *, exactly: bool) -> MachineLimits:
-        """A model may be faster than the machine that its file describes."""
-        del plan, exactly
-        return UNLIMITED
 
     def close(self) -> None:
         """End everything that still runs."""

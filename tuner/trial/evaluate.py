@@ -205,7 +205,10 @@ class Evaluator:
 
     def limits(self, plan: TrialPlan, *, exactly: bool) -> MachineLimits:
         """What its cores can do by dgemm, else by Rpeak; what a GPU adds to a program that is not ours is not known."""
-        machine, program = self._timed() if exactly and not self.machine.dgemm_gflops else self.machine, plan.program
+        machine, program = self.machine, plan.program
+        if exactly and not machine.dgemm_gflops:
+            blas = machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {}))
+            machine = timed(replace(machine, blas=blas), self.search, self.listener)
         unknown = not program.workload.is_hpl or program.gpus_of or machine.gpus
         accelerated = exactly and not program.built and bool(gpus())
         core_gflops = 0.0 if unknown or accelerated else max(machine.rpeak.core_gflops, machine.dgemm_gflops)
@@ -214,20 +217,6 @@ class Evaluator:
         return MachineLimits(
             ceiling if program.workload.has_peak else 0.0, core_gflops, machine.dgemm_gflops > 0, alone
         )
-
-    def _timed(self) -> Inventory:
-        """The machine with the rates of dgemm, which are timed now where they are not known."""
-        machine = replace(self.machine, blas=self.machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
-        if not machine.node_names:
-            return with_kernel_rates(
-                machine,
-                self.search,
-                lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True)),
-            )
-        from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
-
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True, doing=True))  # noqa: E731
-        return with_node_kernels(machine, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan, stop: Stopping) -> None:
         """Give the hosts the settings of the plan.
@@ -452,6 +441,24 @@ def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
 def _inputs(plan: TrialPlan) -> tuple[str, ...]:
     """The names of the files that the program reads."""
     return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
+
+
+def timed(machine: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
+    """Time dgemm on nodes that are known now; this host stands for those that a batch system chooses later."""
+
+    def told(what: str) -> None:
+        listener(Notice(f"Timing {what}", detail=True, doing=True))
+
+    if not machine.node_names:
+        return with_kernel_rates(machine, search, lambda blas: told(f"{blas}: dgemm with each kernel this CPU can run"))
+    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
+
+    found, notices = with_node_kernels(
+        machine, search, lambda blas, node: told(f"{blas} on {node}: dgemm with each kernel of its CPU")
+    )
+    for notice in notices:
+        listener(notice)
+    return found
 
 
 def memory_shortage(plan: TrialPlan, machine: Inventory) -> str | None:

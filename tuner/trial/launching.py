@@ -29,7 +29,7 @@ from .launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, Limi
 from .observers.contract import WatchedLaunch
 from .plan import P, PlanError, TrialPlan, label, merge_plans
 from .plausible import MeasuredLaunch
-from .records import finished, given_up, not_reached, reached, rejected
+from .records import not_reached, records_of, rejected
 from .site import Site
 
 T = TypeVar("T")
@@ -152,27 +152,6 @@ SiteAnswer = LaunchResult | tuple[str, ...]
 """What came of a launch; or the lost nodes that stay silent."""
 
 
-class PartsOfNodes(Protocol):
-    """Which settings nodes cannot have."""
-
-    def rule_out(self, part: Settings, /) -> None:
-        """Learn that settings together cannot be had; nothing where there are none."""
-
-    def blamed(self, event: Mishap | None, own: Settings, /) -> Settings:
-        """Which settings of a launch are to blame for what befell it; none where that may be chance."""
-
-
-class AllParts:
-    """Nodes that may have all settings."""
-
-    def rule_out(self, part: Settings) -> None:
-        """Forget it."""
-
-    def blamed(self, _event: Mishap | None, _own: Settings) -> Settings:
-        """Blame none."""
-        return {}
-
-
 @dataclass(kw_only=True)
 class Launching(Generic[P]):
     """The one way of a trial: begin it, run it on a site, judge it, commit what came of it, repeat it as `Mishap` says.
@@ -181,7 +160,8 @@ class Launching(Generic[P]):
         sites: so many trials run at a time, each in a thread; on the only site they run when they are waited for.
         book: where trials are recorded, in the thread that starts them and waits for them.
         stop: after a request nothing is repeated.
-        parts: hears what nodes cannot have, and knows which settings are to blame.
+        rule_out: learns which settings nodes cannot have together; nothing where there are none.
+        blamed: which settings of a launch are to blame for what befell it; none where that may be chance.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -192,7 +172,8 @@ class Launching(Generic[P]):
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
-    parts: PartsOfNodes = field(default_factory=AllParts)
+    rule_out: Callable[[Settings], None] = lambda _refused: None
+    blamed: Callable[[Mishap | None, Settings], Settings] = lambda _event, _settings: {}
     _idle: deque[Site[P]] = field(init=False)
     _ended: deque[LaunchOutcome] = field(default_factory=deque, init=False)
     _running: list[tuple[TrialsUnderWay[P], Callable[[], SiteAnswer], Future[SiteAnswer] | None]] = field(
@@ -238,7 +219,8 @@ class Launching(Generic[P]):
             record, simulator = trial.record, slot.simulator
             record = replace(record, versions={SIMULATOR: simulator}) if simulator else record
             if isinstance(trial.plan, Failure):
-                records[number] = reject(self.book, record, trial.plan)
+                begun = self._begun_record(record)
+                records[number] = self.book.commit(rejected(begun, trial.plan)) if begun.number else begun
             else:
                 wishes[number] = PlannedTrial(record, trial.plan, trial.varied)
         plan = self._shared(wishes)
@@ -338,7 +320,7 @@ class Launching(Generic[P]):
         while True:
             status = evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop)
             done = LaunchOutcome(event=status.event, why=status.message, lost_nodes=status.lost_nodes)
-            blamed, silent = bool(self.parts.blamed(status.event, plan.settings)), done.lost_nodes
+            blamed, silent = bool(self.blamed(status.event, plan.settings)), done.lost_nodes
             repeats = not blamed and self._repeats(evaluator, done.event, repeated)
             if repeats or blamed:
                 silent = still_silent(done, evaluator, self.stop, self.listener, blamed=blamed)
@@ -355,11 +337,16 @@ class Launching(Generic[P]):
 
     def _begin(self, launch: TrialsUnderWay[P], wishes: Trials[P]) -> None:
         """Commit that trials run, before anything of them is started, and launch them."""
-        found = {place: begin(self.book, trial) for place, trial in wishes.items()}
-        elsewhere = {place: one for place, one in found.items() if isinstance(one, TrialRecord)}
+        begun = {place: replace(trial, record=self._begun_record(trial.record)) for place, trial in wishes.items()}
+        elsewhere = {place: trial.record for place, trial in begun.items() if not trial.record.number}
+        trials = {place: trial for place, trial in begun.items() if trial.record.number}
         done = replace(launch.done, records={**launch.done.records, **elsewhere})
-        trials = {place: one for place, one in found.items() if isinstance(one, PlannedTrial)}
         self._go_on(replace(launch, done=done), trials)
+
+    def _begun_record(self, record: TrialRecord) -> TrialRecord:
+        """Commit that a trial runs; the record of one that somebody else runs has no number and is not committed."""
+        number = self.book.begin(record)
+        return replace(record, number=number) if number else not_reached(replace(record, number=0))
 
     def _go_on(self, launch: TrialsUnderWay[P], trials: Trials[P]) -> None:
         """Launch trials that have begun, those of `later` where there are none, or say that all is done."""
@@ -466,13 +453,15 @@ class Launching(Generic[P]):
         cost_s = 0.0 if virtual and not result.command else result.cost_s
         result = replace(result, verdict=verdict, event=event, cost_s=cost_s)
         folder = self.book.folder(trials[0].record.number)
-        records, outcome = records_of(trials, plan, result, folder, all_of_them=self.whole_file)
-        if outcome.event and (part := self.parts.blamed(outcome.event, trials[0].plan.settings)):
+        begun = [trial.record for trial in trials]
+        records, outcome = records_of(begun, plan, result, folder, all_of_them=self.whole_file)
+        records = [replace(one, hpl_dat=trial.plan.hpl_dat) for one, trial in zip(records, trials, strict=False)]
+        if outcome.event and (part := self.blamed(outcome.event, trials[0].plan.settings)):
             outcome, failed, why = replace(outcome, unavailable=[part]), TrialState.FAILED, Invalidity.CONSTRAINTS
             records = [replace(record, state=failed, invalidity=why) for record in records]
         places = list(launch.trials)
         ended = {place: self.book.commit(record) for place, record in zip(places, records, strict=False)}
-        self.parts.rule_out(result.unavailable)
+        self.rule_out(result.unavailable)
         return replace(outcome, records=ended), {place: launch.trials[place] for place in places[len(records) :]}
 
     def _prepared(
@@ -519,55 +508,6 @@ def planned(make: Callable[P_args, T], *args: P_args.args, **kwargs: P_args.kwar
         return make(*args, **kwargs)
     except (PlanError, HplError) as error:
         return Failure(Invalidity.CONSTRAINTS, str(error))
-
-
-def begin(book: TrialBook, trial: PlannedTrial[P_co]) -> PlannedTrial[P_co] | TrialRecord:
-    """Commit that a trial runs, before anything of it is started; or the record of one that somebody else runs.
-
-    That record has no number and is not committed.
-    """
-    number = book.begin(trial.record)
-    if number is None:
-        return not_reached(replace(trial.record, number=0))
-    return replace(trial, record=replace(trial.record, number=number))
-
-
-def reject(book: TrialBook, record: TrialRecord, fault: Failure) -> TrialRecord:
-    """Commit a new trial that cannot be planned; of one that somebody else runs nothing is committed."""
-    number = book.begin(record)
-    begun = replace(record, number=number or 0)
-    return not_reached(begun) if number is None else book.commit(rejected(begun, fault))
-
-
-def records_of(
-    trials: Sequence[PlannedTrial[P]], plan: P, result: LaunchResult, directory: Path, *, all_of_them: bool
-) -> tuple[list[TrialRecord], LaunchOutcome]:
-    """The records of a launch that are still to be committed, and what else came of it.
-
-    Args:
-        trials: in the order in which HPL runs them.
-        plan: of all of them.
-        all_of_them: each gets a record, whether HPL came to it or not.
-    """
-    cancelled = result.verdict.cancelled
-    records = [
-        replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
-        for index, trial in enumerate(trials if cancelled or all_of_them else trials[: reached(result)])
-    ]
-    told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
-    event = result.event if told else None
-    if event is Mishap.DISTURBED:
-        records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
-    elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
-        records = [given_up(records[0], result.stopped)]
-    outcome = LaunchOutcome(
-        event=event,
-        why=(result.disturbed or records[-1].reason or event.words) if event else "",
-        lost_nodes=result.lost_nodes if event else (),
-        began=bool(result.begun_s or result.disturbed),
-        unavailable=[result.unavailable] if result.unavailable else (),
-    )
-    return records, outcome
 
 
 def still_silent(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ from tuner.stopping import Interrupted, StopRequest
 from tuner.trial.evaluate import Evaluator
 from tuner.trial.judge import Failure, Verdict
 from tuner.trial.launch import LaunchLimits, LaunchOutcome
-from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned, reject
+from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial
 from tuner.trial.plan import plan
 from tuner.trial.records import started
 from tuner.trial.workbench import Workbench
@@ -70,17 +69,6 @@ def test_a_run_that_fails_is_a_record_with_its_reason_and_its_folder(workbench: 
     assert "ended with code 3" in record.reason
     assert record.directory == str(book.folder(1))
     assert book.records == {1: record}
-
-
-def test_what_cannot_be_planned_is_a_record_too_and_nothing_starts(workbench: Workbench, home: Path) -> None:
-    book, wish = MemoryBook(home / "runs"), new(layout="4x1", grid="1x2")
-    fault = planned(plan, wish.params, workbench.site)
-    assert isinstance(fault, Failure)
-    record = reject(book, wish, fault)
-    assert (record.state, record.invalidity) == (TrialState.FAILED, Invalidity.CONSTRAINTS)
-    assert "needs 2 ranks, the layout starts 4" in record.reason
-    assert book.records == {1: record}
-    assert not (home / "runs").exists()
 
 
 def test_a_launcher_that_does_not_start_is_a_reason(workbench: Workbench, home: Path) -> None:
@@ -237,8 +225,7 @@ def test_what_nodes_refuse_is_learnt_though_the_study_ends_meanwhile(
     slurm: Inventory, two_at_a_time: Callable[..., Launching[Any]]
 ) -> None:
     refused, heard = {"net.mtu": 9000}, list[object]()
-    parts = SimpleNamespace(rule_out=heard.append, blamed=lambda *_: {})
-    launching = two_at_a_time(way_of({"unavailable": refused}), parts=parts)
+    launching = two_at_a_time(way_of({"unavailable": refused}), rule_out=heard.append)
     launching.start({0: PlannedTrial(new(), plan(new().params, slurm))}, lambda _: LIMITS)
     launching.close()
     assert heard == [refused]

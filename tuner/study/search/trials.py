@@ -17,7 +17,7 @@ from ...engines.outcomes import FULL, Question, Rung
 from ...errors import TunerError
 from ...trial.ladder import part_at
 from ...trial.launch import LaunchLimits, LaunchOutcome
-from ...trial.launching import AllParts, Launching, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.launching import Launching, PlannedTrial, TrialBook, in_turn, planned
 from ...trial.plan import varying_label
 from ...trial.records import started
 from ...trial.site import Site
@@ -191,13 +191,15 @@ class StudyTrials(Generic[S]):
     _asked: dict[int, Sequence[Question]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        parts = self.unavailable
         self.launching = Launching(
             sites=self.sites,
             book=self.book,
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.clock,
-            parts=self.unavailable or AllParts(),
+            rule_out=parts.rule_out if parts else lambda _refused: None,
+            blamed=parts.blamed if parts else lambda _event, _settings: {},
         )
 
     @property
