@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,6 @@ T = TypeVar("T")
 P_args = ParamSpec("P_args")
 Settings = Mapping[str, Scalar]
 P_co = TypeVar("P_co", covariant=True)
-E_co = TypeVar("E_co", covariant=True)
 
 NO_STUDY = ""
 """The study of a trial that only memory keeps."""
@@ -533,35 +532,3 @@ def still_silent(
         time.sleep(PAUSE_S)
     say(Notice(f"It answers again{then}."))
     return ()
-
-
-class Queue(Protocol[E_co]):
-    """Runs that begin, several at a time, and end one after the other."""
-
-    @property
-    def free(self) -> bool:
-        """Whether another run may begin."""
-
-    @property
-    def under_way(self) -> object:
-        """How many have begun and not ended, or which; nothing where none has."""
-
-    def next(self) -> E_co:
-        """Wait until one has ended, and return what came of it."""
-
-
-def in_turn(waiting: deque[T], begin: Callable[[T], object], queue: Queue[E_co], stop: Stopping) -> Iterator[E_co]:
-    """Begin what waits where a queue is free, else yield what came of its next run that ends.
-
-    Args:
-        waiting: what is still to begin, in this order; more may be added meanwhile.
-        begin: begins one of these, or passes it over.
-        stop: after a request nothing more begins.
-    """
-    while True:
-        if waiting and queue.free and not stop.requested:
-            begin(waiting.popleft())
-        elif queue.under_way:
-            yield queue.next()
-        else:
-            return

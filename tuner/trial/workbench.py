@@ -89,8 +89,7 @@ class Workbench:
 
             container = container_of(options, cluster, user_dirs)
         meters = require_usable(options, cluster, starting=starting)
-        if starting and cluster is None:
-            _require_starts(options, search)
+        _require_starts(options, search, wanted=starting and cluster is None)
         machine = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         machine = in_container(machine, container, options, search, listener) if container else machine
         machine = replace(machine, wrap=_wrap(options, cluster))
@@ -247,13 +246,13 @@ def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting:
     return found
 
 
-def _require_starts(options: TuneOptions, search: SearchPaths) -> None:
+def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
     """Make sure that MPI libraries start ranks on this machine: those asked for, else the first.
 
     Raises:
         TunerError: one starts none.
     """
-    mpis = usable_mpis(search, program_of(options))
+    mpis = usable_mpis(search, program_of(options)) if wanted else ()
     asked = (options.overrides or {}).get("mpi", ())
     for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
         require_start(mpi, search)

@@ -372,19 +372,20 @@ class LibrarySearch:
             joined=False,
             predicts=False,
         )
-        searched = campaign.search()
-        if searched is None:
+        study = campaign.sized()
+        if study is None:
             return None
-        trials, confirmation = searched.trials, searched.confirmation
+        ended = study.search(self.options.repeats, self.options.confirm)
+        study.session.say(f"Search stopped: {ended}.")
         in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
-            confirmation.run(AGAIN, lambda params, _: trials.trial(params, Kind.SEARCH))
-        tell_changes(confirmation.session)
-        champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
-        return None if champion is None else Champion(champion, trials, confirmation.run_time.full_s)
+            study.confirm(AGAIN, Kind.SEARCH)
+        tell_changes(study.session)
+        champion = champions(in_rounds, study.session.ranking()).get(self.blas)
+        return None if champion is None else Champion(champion, study.trials, study.run_time.full_s)
 
     def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
-        opened = StudyOpener(
+        return StudyOpener(
             study=self.study,
             context=context,
             space=space,
@@ -396,8 +397,6 @@ class LibrarySearch:
             joinable=False,
             whole=self.whole,
         ).open()
-        opened.ledger.count(self.earlier)
-        return opened
 
 
 def _of_library(records: Sequence[TrialRecord], name: str) -> list[TrialRecord]:

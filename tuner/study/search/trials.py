@@ -1,7 +1,6 @@
 """The trials of a study on its sites: plans what is asked, launches it, and says when the study cannot go on."""
 
 import re
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,10 @@ from search_spaces.parameters.dimension import Point
 from ...clock import Clock, RealClock
 from ...engines.outcomes import FULL, Question, Rung
 from ...errors import TunerError
+from ...trial.ask_and_tell import ask_and_tell
 from ...trial.ladder import part_at
 from ...trial.launch import LaunchLimits, LaunchOutcome
-from ...trial.launching import Launching, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.launching import Launching, PlannedTrial, TrialBook, planned
 from ...trial.plan import varying_label
 from ...trial.records import started
 from ...trial.site import Site
@@ -240,6 +240,10 @@ class StudyTrials(Generic[S]):
         done = self._conclusive(self.launching.next())
         return list(zip(self._asked.pop(done.ticket), done.in_order, strict=True))
 
+    def close(self) -> None:
+        """End what runs, as `Launching.close`."""
+        self.launching.close()
+
     def launch(
         self,
         points: Sequence[Mapping[str, Scalar]],
@@ -269,9 +273,13 @@ class StudyTrials(Generic[S]):
 
     def launch_each(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Run complete points for the first time, as many at a time as there are sites, until the user stops it."""
-        begin = lambda point: self._start([point], kind, FULL, repeat=0)  # noqa: E731
-        with closing(self.launching):
-            deque(in_turn(deque(points), begin, self.launching, self.session.context.stop), maxlen=0)
+        ask_and_tell(
+            self.launching,
+            self.session.context.stop,
+            ask=iter(points),
+            start=lambda point: self._start([point], kind, FULL, repeat=0),
+            tell=lambda _: None,
+        )
 
     def used_up(self, question: Question) -> TrialRecord | None:
         """The last run of a configuration where no other would tell anything new; None where one may."""
