@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import psutil
 
 from hpl import output
-from hpl.params import HplParams, Scalar
+from hpl.params import Scalar
 from hpl.sizing import seconds
 from hpl.witness import parse_panels
 from results.record import BlasObservation, Invalidity, TrialRecord, TrialState
@@ -29,12 +29,13 @@ from runners.virtual.platform import Setup, platform_xml
 from ..engines.outcomes import FULL, Rung
 from ..stopping import Stopping
 from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
-from ..trial.judge import Failure, Verdict, another_run, ended_early
+from ..trial.judge import Failure, Verdict, ended_early
 from ..trial.ladder import at_rung
 from ..trial.launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, run_folder
 from ..trial.launching import NO_STUDY, Launching, MemoryBook
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
+from ..trial.plausible import unknown_limits
 from ..units import gibibytes
 from .cluster import SimulatedCluster
 from .plan import VirtualPlan, virtual_plan
@@ -62,6 +63,8 @@ class Simulator:
     order: tuple[int, ...] = ()
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
     machine: ClassVar[None] = None
+    shares_launches: ClassVar[bool] = False
+    limits = staticmethod(unknown_limits)
     left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
     closed: Event = field(default_factory=Event)
 
@@ -137,7 +140,7 @@ class Simulator:
 
     def _judged(self, plan: VirtualPlan, status: JobStatus, paths: RunPaths, started_at: datetime) -> LaunchResult:
         stdout, asked = paths.read_stdout(), plan.runs[0]
-        verdict = judge_simulated(asked, status, stdout, self.simulator, len(self.simulated.cluster.node_list))
+        verdict = judge_simulated(status, stdout, self.simulator, len(self.simulated.cluster.node_list))
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return LaunchResult(
             verdict=verdict,
@@ -160,23 +163,20 @@ def launcher(site: SimulatedCluster, setup: Setup, ranks: int) -> Smpi:
     return Smpi(site.simgrid.smpimain, network)
 
 
-def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
-    """Hold a simulated run against what was asked.
+def judge_simulated(status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
+    """What a simulated run printed.
 
     Args:
         simulator: name and version, which stand where a real run says which BLAS it mapped.
     """
-    found = output.parse(stdout)
-    result = found.results[0] if found.results else None
+    found, fault = output.parse(stdout), None
     observed = BlasObservation(
         library=simulator, version="", kernel="cost model", threads=1, hosts=(f"{nodes} virtual nodes",)
     )
-    if result:
-        fault = another_run(asked, result)
-    elif status.state is JobState.TIMEOUT:
-        fault = Failure(Invalidity.TIMEOUT, f"the simulation was {status.message}")
-    else:
-        fault = ended_early(status, found, "", "the simulated HPL printed no result")
+    if not found.results:
+        timeout = Failure(Invalidity.TIMEOUT, f"the simulation was {status.message}")
+        early = ended_early(status, found, "", "the simulated HPL printed no result")
+        fault = timeout if status.state is JobState.TIMEOUT else early
     return Verdict(found.results, (fault,), observed, status.state is JobState.CANCELLED)
 
 

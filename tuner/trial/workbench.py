@@ -21,7 +21,6 @@ from ..machine.survey import (
     programs_of,
     survey,
     usable_mpis,
-    with_kernel_rates,
 )
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
@@ -29,7 +28,6 @@ from ..words import counted, listed
 
 if TYPE_CHECKING:
     from runners.base import Runner
-    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
     from .evaluate import Evaluator
@@ -80,16 +78,21 @@ class Workbench:
         from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around runs nothing
         from runners.registry import InstalledMpi, launchers  # noqa: PLC0415
 
-        from .evaluate import Evaluator  # noqa: PLC0415
+        from .evaluate import Evaluator, timed  # noqa: PLC0415
 
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
         load_modules(cluster.modules if cluster else ())
-        container = _container(options, cluster, user_dirs)
+        container = None
+        if options.image:
+            from ..machine.containers import container_of, in_container  # noqa: PLC0415 - only an image needs it
+
+            container = container_of(options, cluster, user_dirs)
         meters = require_usable(options, cluster, starting=starting)
         _require_starts(options, search, wanted=starting and cluster is None)
         machine = look_around(options, user_dirs, listener, probing=probing and cluster is None)
-        machine = replace(_inside(machine, container, options, search, listener), wrap=_wrap(options, cluster))
+        machine = in_container(machine, container, options, search, listener) if container else machine
+        machine = replace(machine, wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in machine.mpis)
         if cluster is None:
             machine = _with_sources(machine, search, options)
@@ -111,7 +114,7 @@ class Workbench:
         for notice in notices:
             listener(notice)
         if probing and not whole.gpus:
-            whole = _with_kernels(whole, search, listener)
+            whole = timed(whole, search, listener)
         whole = _with_sources(whole, search, options)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
@@ -217,34 +220,6 @@ def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
     return options.wrap or (cluster.wrap if cluster else ())
 
 
-def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserDirs) -> "Container | None":
-    """The image in which ranks run; None for none.
-
-    Raises:
-        TunerError: it cannot be used.
-    """
-    if not options.image:
-        return None
-    from ..machine.containers import container_of  # noqa: PLC0415 - only an image needs it
-
-    return container_of(options, cluster, user_dirs)
-
-
-def _inside(
-    machine: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
-) -> Inventory:
-    """The same machine with ranks in an image, which is looked into; without one just the same.
-
-    Raises:
-        TunerError: the program cannot run in it.
-    """
-    if container is None:
-        return machine
-    from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
-
-    return in_container(machine, container, options, search, listener)
-
-
 def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting: bool = True) -> "PowerMeters":
     """Make sure that programs which the user names beside HPL can be used: wrappers, and what tells the power.
 
@@ -277,28 +252,10 @@ def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) 
     Raises:
         TunerError: one starts none.
     """
-    if not wanted:
-        return
-    mpis = usable_mpis(search, program_of(options))
+    mpis = usable_mpis(search, program_of(options)) if wanted else ()
     asked = (options.overrides or {}).get("mpi", ())
     for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
         require_start(mpi, search)
-
-
-def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
-    """Time the kernels on nodes that are known now; this host stands for those that a batch system chooses later."""
-    if not whole.node_names:
-        return with_kernel_rates(whole, search, telling(listener))
-    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
-
-    whole, notices = with_node_kernels(
-        whole,
-        search,
-        lambda name, node: listener(_timing(f"{name} on {node}: dgemm with each kernel of its CPU")),
-    )
-    for notice in notices:
-        listener(notice)
-    return whole
 
 
 def cluster_of(options: TuneOptions) -> "Cluster | None":

@@ -228,7 +228,7 @@ class Search:
         """
         rungs = (FULL,) if self.rule.is_last(now) or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
-            if self.trials.site.machine is not None:  # only HPL itself runs several configurations in one launch
+            if self.trials.site.shares_launches:
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
             else:
                 question = engine.choose(rungs)

@@ -191,13 +191,15 @@ class StudyTrials(Generic[S]):
     _asked: dict[int, Sequence[Question]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        parts = self.unavailable
         self.launching = Launching(
             sites=self.sites,
             book=self.book,
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.clock,
-            blamed=self.unavailable.blamed if self.unavailable else lambda _event, _settings: {},
+            rule_out=parts.rule_out if parts else lambda _refused: None,
+            blamed=parts.blamed if parts else lambda _event, _settings: {},
         )
 
     @property
@@ -235,7 +237,7 @@ class StudyTrials(Generic[S]):
         """
         if not self.launching.under_way:
             return []
-        done = self._next()
+        done = self._conclusive(self.launching.next())
         return list(zip(self._asked.pop(done.ticket), done.in_order, strict=True))
 
     def close(self) -> None:
@@ -261,7 +263,7 @@ class StudyTrials(Generic[S]):
         """
         self._start(points, kind, rung, full_s, repeat)
         with closing(self.launching):
-            return self._next().in_order
+            return self._conclusive(self.launching.next()).in_order
 
     def trial(
         self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL, full_s: float | None = None
@@ -319,16 +321,12 @@ class StudyTrials(Generic[S]):
         ran = (record for record in self.session.records(kinds) if record.state is not TrialState.CANCELLED)
         return [record for record in ran if record.key == key]
 
-    def _next(self) -> LaunchOutcome:
-        """Wait until something has ended after which the study can go on.
+    def _conclusive(self, done: LaunchOutcome) -> LaunchOutcome:
+        """What came of a launch, where the study can go on after it.
 
         Raises:
             NodesLostError, RunnerError, TunerError: as `next`.
         """
-        done = self.launching.next()
-        if self.unavailable is not None:
-            for part in done.unavailable:
-                self.unavailable.rule_out(part)
         done.require_nodes()
         if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
             raise RunnerError(
