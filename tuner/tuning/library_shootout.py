@@ -30,10 +30,11 @@ from ..study.search.reference_runs import tell_changes
 from ..study.search.trials import UnavailableParts
 from ..study.session import StudyContext
 from ..study.shootout import blas_of, n_of
+from ..study.sized_study import SizedStudy
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
-from .campaign import Campaign, SearchResult, prepare, quiet_wait
+from .campaign import Campaign, prepare, quiet_wait
 from .sizing import BudgetTooSmallError, load_space, searched_n
 
 SEARCH_PART = 0.65
@@ -221,7 +222,6 @@ class BlasCampaign:
                 joinable=False,
                 whole=self.meter,
             ).open()
-            opened.ledger.count(earlier)
             searched = Campaign(
                 options=options,
                 compares=wants_all_blas(options.space, study.space_text),
@@ -230,8 +230,9 @@ class BlasCampaign:
                 evaluators=(evaluator,),
                 joined=False,
                 predicts=False,
-            ).search()
+            ).sized()
             if searched is not None:
+                self.context.say(f"Search stopped: {searched.search(options.repeats, options.confirm)}.")
                 self._note_best(name, searched, [one for one in earlier if one.kind is Kind.CONFIRMATION])
         except NodesLostError:
             raise
@@ -239,7 +240,7 @@ class BlasCampaign:
             return error
         return None
 
-    def _note_best(self, name: str, searched: SearchResult, in_rounds: Sequence[TrialRecord]) -> None:
+    def _note_best(self, name: str, searched: SizedStudy, in_rounds: Sequence[TrialRecord]) -> None:
         """Note the best configuration of a library, and what runs it in the rounds, where the whole budget counts.
 
         Args:
@@ -247,7 +248,7 @@ class BlasCampaign:
         """
         trials = searched.trials
         if not in_rounds:
-            searched.confirmation.run(AGAIN, Kind.SEARCH)
+            searched.confirm(AGAIN, Kind.SEARCH)
         tell_changes(trials.session)
         best = champions(in_rounds, trials.session.ranking()).get(name)
         if best is None:
@@ -258,7 +259,7 @@ class BlasCampaign:
         trials = replace(trials, session=opened.session, sites=sites, book=opened.ledger, limits=limits)
         trial = partial(trials.trial, best.params, Kind.CONFIRMATION)
         self.best[name] = best
-        self.in_rounds[name] = Rival.of(name, trial, searched.confirmation.run_time.full_s)
+        self.in_rounds[name] = Rival.of(name, trial, searched.run_time.full_s)
 
     def _options_of(self, name: str, N: int | None, libraries: int) -> TuneOptions:
         """The options of one library's search: its share of the time, and the N of the first library."""

@@ -199,7 +199,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _trust(request, name, options, session)
             if options.on_machines:
                 set_up(options, session.user_dirs, listener, stored=(request.resume or request.join is not None))
-        run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
+        run = _on_machines if options.on_machines else _on_no_machine
         try:
             outcome = run(request, name, options, session)
         except OUR_ERRORS as error:
@@ -224,7 +224,7 @@ def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, 
         return None
     if not ranking:
         return None
-    outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)
+    outcome = TuneOutcome(study, ranking, None, str(error), interrupted=False)
     return replace(_result(request, outcome, session), failure=error)
 
 
@@ -347,26 +347,17 @@ def _opening(options: TuneOptions, session: Session) -> Opening | None:
     return SimulatedOpening(session.user_dirs, options.hpl_source, options.seed)
 
 
-def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
-    """Run a study in simulation."""
-    from ...simulation.cluster import SimulatedCluster, cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+def _on_no_machine(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study on a table of runs, or in simulation."""
+    if options.replay:
+        from ...replay.tune import tune_replayed  # noqa: PLC0415 - only a table needs it
+
+        outcome = tune_replayed(options, name, session.context, resume=request.resume)
+        session.cautions.begun(outcome.study)
+        return outcome
     from ...simulation.session import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
 
-    cluster = cluster_from(options.cluster or {})
-    with session.stop.preparing():
-        simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
-    return tune_virtual(options, name, simulated, session.context, resume=request.resume)
-
-
-def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
-    """Run a study on a table of runs."""
-    from ...replay.tune import read_table, tune_replayed  # noqa: PLC0415 - only a table needs it
-
-    with session.stop.preparing():
-        table = read_table(options.replay or {})
-    outcome = tune_replayed(options, name, table, session.context, resume=request.resume)
-    session.cautions.begun(outcome.study)
-    return outcome
+    return tune_virtual(options, name, session.user_dirs, session.context, resume=request.resume)
 
 
 def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
