@@ -209,7 +209,7 @@ def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str
         version="",
         kernel="table",
         threads=plan.threads,
-        hosts=plan.run.hosts or (f"{counted(table.nodes, 'node')} of the table",),
+        hosts=plan.run.hosts or (f"{counted(table.landscape.nodes, 'node')} of the table",),
     )
     cancelled = status.state is JobState.CANCELLED
     stopped = any(panel.stopped for panel in parse_panels(stderr))
