@@ -23,7 +23,6 @@ from runners.paths import RunPaths
 from runners.toml_file import GIB
 from runners.virtual.cluster import SharedMemory, VirtualCluster, VirtualNodes
 
-from ..engines.outcomes import FULL
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.calibrator import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
@@ -31,9 +30,10 @@ from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
 from ..machine.problem_size import textbook
 from ..stopping import StopRequest
+from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
 from ..trial.evaluate import Evaluator
-from ..trial.launch import LaunchLimits
-from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned
+from ..trial.launch import LaunchLimits, LaunchOutcome
+from ..trial.launching import NO_STUDY, Launching, MemoryBook
 from ..trial.observers.conditions import measured as what_ranks_told
 from ..trial.plan import TrialPlan, plan
 from ..trial.records import started
@@ -113,7 +113,7 @@ class Calibrator:
     evaluator: Evaluator
     binding: str
     folder: Path
-    stop: StopRequest
+    launching: Launching[TrialPlan]
 
     def time(self, blas: str, kernel: str, name: str, *arguments: str) -> tuple[TrialRecord, Figures]:
         """Run the program in a folder of that name, and read what it prints, and what the machine did meanwhile.
@@ -129,8 +129,8 @@ class Calibrator:
         point = textbook(N=LEAST_N, NB=64, blas=blas, kernel=kernel, ranks=cores, threads=1)
         every_core = plan({**point, "binding": self.binding}, inventory)
         folder = self.folder / name
-        status = evaluator.run_program(program, arguments, every_core, folder, CALIBRATOR_LIMIT_S, self.stop)
-        if status.exit_code != 0 and not self.stop.requested:
+        status = self.launching.launch_program(evaluator, program, arguments, every_core, folder, CALIBRATOR_LIMIT_S)
+        if status.exit_code != 0 and not self.launching.stop.requested:
             raise TunerError(f"timing {blas}'s routines failed: {status.message}")
         paths = RunPaths(folder)
         record = replace(
@@ -160,39 +160,54 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
         HplError, RunnerError: a program cannot be built or started.
     """
     with _folder(workbench) as folder:
-        calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
-        found = Measurements(_within(asked, calibrator, listener))
+        book = MemoryBook(folder / "checks")
         launching = Launching(
             sites=[workbench.evaluator],
-            book=MemoryBook(folder / "checks"),
+            book=book,
             listener=lambda event: listener(event) if isinstance(event, Notice) else None,
             stop=stop,
         )
-        for turn in range(asked.rounds + 1):
-            again = turn == asked.rounds
-            head = "Once more, because it was disturbed: " if again else f"Round {turn + 1} of {asked.rounds}: "
-            for blas, kernel in asked.kernels.items():
-                if again and not found.is_disturbed(blas):
-                    continue
+        calibrator = Calibrator(workbench.evaluator, asked.binding, folder, launching)
+        found = Measurements(_within(asked, calibrator, listener))
+
+        def wanted() -> Iterator[int]:
+            for turn in range(asked.rounds + 1):
+                again = turn == asked.rounds
+                head = "Once more, because it was disturbed: " if again else f"Round {turn + 1} of {asked.rounds}: "
+                for blas, kernel in asked.kernels.items():
+                    if again and not found.is_disturbed(blas):
+                        continue
+                    if stop.requested:
+                        return
+                    listener(
+                        Notice(f"{head}timing {blas}'s routines on all {workbench.site.host.physical_cores} cores")
+                    )
+                    found.timings.append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
+                every = range(len(asked.points))
+                numbers = [number for number in every if not again or found.is_disturbed(str(number))]
                 if stop.requested:
-                    return found
-                listener(Notice(f"{head}timing {blas}'s routines on all {workbench.site.host.physical_cores} cores"))
-                found.timings.append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
-            numbers = [number for number in range(len(asked.points)) if not again or found.is_disturbed(str(number))]
-            for number in random.Random(turn).sample(numbers, len(numbers)):  # noqa: S311 - not for secrets
-                if stop.requested:
-                    return found
-                found.checks.append(_checked(launching, asked.points[number], str(number)))
-            if numbers:
-                listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
+                    return
+                yield from random.Random(turn).sample(numbers, len(numbers))  # noqa: S311 - not for secrets
+                if numbers:
+                    listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
+
+        def tell(done: LaunchOutcome) -> None:
+            found.checks.extend(done.in_order)
+            done.require_nodes()
+            if done.event:
+                raise TunerError(f"{done.why}: nothing more is measured")
+
+        limits = LaunchLimits(limit_s=CHECK_LIMIT_S)
+        ask_and_tell(
+            launching,
+            stop,
+            ask=wanted(),
+            start=lambda number: start_point(
+                launching, NO_STUDY, ListedPoint(params=asked.points[number], key=str(number), limits=limits)
+            ),
+            tell=tell,
+        )
     return found
-
-
-def _checked(launching: Launching[TrialPlan], params: Mapping[str, Scalar], key: str) -> TrialRecord:
-    """Run a complete point in full in a launch of its own."""
-    new = started(NO_STUDY, params, Kind.RUN, key)
-    asked = planned(launching.sites[0].plan, params, FULL, key, 0)
-    return launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S)).records[0]
 
 
 def _within(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> list[tuple[TrialRecord, Figures]]:

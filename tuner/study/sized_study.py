@@ -22,13 +22,13 @@ from ..options import TuneOptions
 from ..trial.early_stopping import EarlyStopping, updated
 from ..trial.ladder import rung_of
 from ..trial.site import Site
-from .again import SteadyLoad
 from .confirmation import FINALISTS, Confirmation
 from .ledger import Incumbent, Ledger
 from .lifecycle import BegunStudy
 from .names import SEARCHED, is_compared
 from .objective import Objective
 from .open import StudyOpener
+from .rounds import SteadyLoad
 from .search.budget_rule import BudgetRule, FailuresInARow
 from .search.loop import OtherProcesses, Search, replay_records
 from .search.reference_runs import ReferenceRuns
@@ -150,15 +150,11 @@ class SizedStudy:
 
     def confirm(self, repeats: int, kind: Kind = Kind.CONFIRMATION) -> Sequence[Ranked]:
         """Run the finalists so often again where runs differ, as trials of that kind, and rank anew."""
-        return self._confirmation.run(
-            repeats if self.facts.noisy else 0,
-            lambda params, before: self.trials.launch([params], kind, repeat=before)[0],
-        )
+        return self._confirmation.run(repeats if self.facts.noisy else 0, kind)
 
     @cached_property
     def _confirmation(self) -> Confirmation:
-        load = SteadyLoad(self.session.say)
-        return Confirmation(self.session, self.run_time, self.each_blas, self.facts.most_runs, load)
+        return Confirmation(self.trials, self.run_time, self.each_blas, SteadyLoad(self.session.say))
 
     def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Run complete points, several at a time; those that did not run before."""
