@@ -1,9 +1,9 @@
 """What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from hpl import output, variant
 from hpl.log import unlike_asked
@@ -17,6 +17,7 @@ from runners.launchers.base import words_of_ranks
 
 from ..words import counted, listed
 from .plan import TrialPlan
+from .plausible import MachineLimits, MeasuredLaunch, implausible, too_fast
 
 NOT_ASKED = "HPL ran a configuration that was not asked for"
 _OWN_ROWS = re.compile(
@@ -91,6 +92,33 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
 
 
+def sound(
+    verdict: Verdict, plan: TrialPlan, measured: MeasuredLaunch | None, limits: Callable[..., MachineLimits]
+) -> Verdict:
+    """The verdict of any site, without runs that are not as they were asked or cannot have been as they are told.
+
+    Args:
+        measured: of the launch; None where time is virtual.
+        limits: of the site for this plan, as `Site.limits` tells them.
+    """
+    if len(verdict.faults) != len(plan.runs):
+        told = f"of {counted(len(plan.runs), 'run')} the site told what came of {len(verdict.faults)}"
+        return replace(verdict, faults=tuple(Failure(Invalidity.RUNTIME, told) for _ in plan.runs))
+    results = verdict.results[: len(plan.runs)]
+    if plan.stop_at is not None or (not results and all(verdict.faults)):
+        return verdict
+    pairs = zip_longest(verdict.faults, plan.runs, results)
+    verdict = replace(verdict, faults=tuple(fault or _contradicts(asked, result) for fault, asked, result in pairs))
+    for exactly in (False, True):
+        known = limits(exactly=exactly)
+        said = (
+            implausible(results, measured, known) if measured and results else [too_fast(one, known) for one in results]
+        )
+        if not any(said):
+            return verdict
+    return verdict.doubted(said)
+
+
 def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
     """The BLAS of rank 0 and the hosts of all ranks; None where no rank reported."""
     if not reports:
@@ -159,17 +187,26 @@ def _reached(stderr: str) -> str:
     return f" after {panels[-1].fraction:.0%} of its operations" if panels else ""
 
 
-def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:
+def _contradicts(asked: HplParams, result: HplResult | None) -> Failure | None:
+    """Why a result is none of what was asked; that a simulation checks no residual speaks against nothing."""
     if result is None:
-        return ended or Failure(Invalidity.RUNTIME, "HPL printed no result for it")
+        return Failure(Invalidity.RUNTIME, "HPL printed no result for it")
     if another := another_run(asked, result):
         return another
-    if result.passed is None:  # it was told not to check it, or the run was cut off between the two
+    why = "" if result.passed is None else result.why_not(asked.threshold)
+    return Failure(Invalidity.CORRECTNESS, why) if why else None
+
+
+def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:
+    if result is None and ended:
+        return ended
+    found = _contradicts(asked, result)
+    if found is None and result is not None and result.passed is None:
+        # it was told not to check it, or the run was cut off between the two
         unchecked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
         cut_off = ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")
         return Failure(Invalidity.CORRECTNESS, unchecked) if asked.threshold <= 0 else cut_off
-    why = result.why_not(asked.threshold)
-    return Failure(Invalidity.CORRECTNESS, why) if why else None
+    return found
 
 
 LONGEST = 240

@@ -42,7 +42,7 @@ from ..machine.problem_size import (
     textbook,
 )
 from ..options import DEFAULT_WALL_S
-from ..study.again import MOST_IN_A_ROW
+from ..study.rounds import MOST_IN_A_ROW
 from ..study.search.trials import StudyTrials
 from ..trial.evaluate import Evaluator
 from ..trial.launching import Launching

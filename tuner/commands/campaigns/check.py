@@ -31,7 +31,7 @@ from ...stopping import StopRequest
 from ...study.cautions import cautions_of, told_cautions
 from ...study.lifecycle import SIDE
 from ...study.occasions import known_occasions
-from ...study.rounds import LEAST_ROUNDS, Rounds
+from ...study.order import LEAST_ROUNDS, Order
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
@@ -459,7 +459,7 @@ def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRec
     if not request.ask.reference:
         return None
     reference, name = baseline_of(store, request.ask.reference, field="reference"), before.study.name
-    rounds = Rounds.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
+    rounds = Order.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
     if len(rounds) < LEAST_ROUNDS:
         return None
     now = [(one[name].gflops or 0.0, one[reference.study.name].gflops or 0.0) for one in rounds]

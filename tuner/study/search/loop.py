@@ -2,7 +2,6 @@
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,12 +14,13 @@ from ...engines.base import Engine
 from ...engines.outcomes import FULL, Ladder, Question
 from ...events import PhaseStarted
 from ...stopping import Interrupted
+from ...trial.ask_and_tell import ask_and_tell
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
-from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
 from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
+from ..rounds import FullRuns, SteadyLoad, doubted_sentence
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
 from .reference_runs import ReferenceRuns
@@ -126,27 +126,36 @@ class Search:
         in_rounds = engine.wants_every_rate and not self.rule.virtual_clock
         rounds, repeats = (self.repeats, 1) if in_rounds else (1, self.repeats)
         ended: str | None = None
-        with closing(self.trials.launching):
-            while ended is None or self.trials.under_way:
-                while self.trials.free and ended is None:
-                    batch, ended = self._next(engine, rounds, repeats)
-                    if not batch:
-                        break
-                    self.trials.start(batch)
-                self._tell(engine, self.trials.next())
+
+        def ask() -> Sequence[Question] | None:
+            nonlocal ended
+            while ended is None and not self.session.stopped:
+                batch, ended = self._next(engine, rounds, repeats)
+                if batch or self.trials.under_way:
+                    return batch or None
+            return None
+
+        ask_and_tell(
+            self.trials,
+            self.session.context.stop,
+            ask=ask,
+            start=self.trials.start,
+            tell=lambda done: self._tell(engine, done),
+        )
+        ended = ended or "you asked for it"
         self._show_remarks(engine)
         left = engine.unasked()
         return f"{ended}; {left} of {left + len(engine.told)} configurations were not run" if left else ended
 
     def _next(self, engine: Engine, rounds: int, repeats: int) -> tuple[Sequence[Question], str | None]:
         """What to start next, with nothing where that must wait for what is running; or the sentence why no more."""
-        if self._again and not self.session.stopped:
+        if self._again:
             batch: Sequence[Question] = self._again.popleft()
             return ([] if self.trials.used_up(batch[0]) else batch), None
         for part in self.trials.unavailable.parts if self.trials.unavailable else ():
             engine.bar(part)
         now = self._state(engine, repeats)
-        refused = "you asked for it" if self.session.stopped else self.rule.out_of_trials(now)
+        refused = self.rule.out_of_trials(now)
         waits = refused is None and self.rule.must_wait(now)
         refused = refused or (None if waits else self.rule.out_of_time(now))
         if refused or waits or self._reference_ran(now):
@@ -219,7 +228,7 @@ class Search:
         """
         rungs = (FULL,) if self.rule.is_last(now) or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
-            if self.trials.site.machine is not None:  # only HPL itself runs several configurations in one launch
+            if self.trials.site.shares_launches:
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
             else:
                 question = engine.choose(rungs)
