@@ -106,8 +106,7 @@ def ranking_parts(
     names = varying(shown)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     table = _table(study, shown, against, short=short)
-    remarks = doubts_of(study, shown) if short else _remarks(study, shown, ranking, fastest)
-    told = [named_values(shown[0].params, alike), *remarks]
+    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest, short=short)]
     bound = disturbed_sentence(shown[0])
     doubted = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
     return [table, *doubted, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
@@ -127,7 +126,9 @@ def _exported(name: str, figure: float) -> str:
     return f"{figure:.2f}" if figure < 100 else merit_text(name, figure)
 
 
-def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
+def _remarks(
+    study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None, *, short: bool
+) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
     said = doubts_of(study, shown)
     shown_noise = study.notes.noise_at_first
@@ -138,10 +139,10 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], f
             f"The machine {did_words(changed)} before confirmation; what is expected is of the {speed} machine."
         )
     noise = relative_sd(drift_corrected(ranking, shown_noise))
-    if noise is not None:
+    if noise is not None and not short:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
     expected = expected_sentence(shown[0], interval_of(study, shown[0]))
-    if expected is not None:
+    if expected is not None and not short:
         said.append(expected)
     if fastest is not None and (noise is not None or not fastest.is_rmax or fastest.place(ranking) != 1):
         said.append(fastest.sentence(ranking))
