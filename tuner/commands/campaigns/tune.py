@@ -151,7 +151,7 @@ class TuneResult:
             return Report(title)
         study, written = self.summary.study, self.written
         fewer = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in fewer_nodes(study)]
-        ranking = (*self.summary.parts(SHOWN, sure=written is None), *fewer)
+        ranking = (*self.summary.parts(SHOWN, sure=written is None, short=True), *fewer)
         if written is None:
             return Report(title, ranking, self.summary.to_json(more={"cautions": cautions_of(study)}))
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
