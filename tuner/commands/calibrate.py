@@ -142,9 +142,8 @@ def _points(
 ) -> Sequence[Mapping[str, Scalar]]:
     """The configurations to check, with the first of the BLAS libraries."""
     cores, nodes = inventory.host.physical_cores, inventory.node_count
-    blas, kernel = next(iter(kernels.items()))
+    own = {**dict(zip(("blas", "kernel"), next(iter(kernels.items())), strict=True)), "binding": request.binding}
     largest_n = min(grown(LARGEST_CHECK_N, nodes), full_memory_n(inventory, NB=64, P=1, Q=cores))
-    own = {"blas": blas, "kernel": kernel, "binding": request.binding}
     return check_points(own, cores, largest_n, request.checks, nodes)
 
 

@@ -11,12 +11,10 @@ from hpl.params import Scalar
 from hpl.sizing import flop_count
 from results.record import TrialRecord
 
-from ..clock import Clock
 from ..engines.outcomes import FULL
 from ..errors import UsageError
-from ..events import Listener, Notice, TrialEnded
+from ..events import Notice, TrialEnded
 from ..machine.problem_size import SMALLEST_N, textbook
-from ..stopping import Stopping
 from ..study.file_run import key_of
 from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
 from ..trial.evaluate import memory_shortage
@@ -286,9 +284,6 @@ class ScalingRuns:
     plan: ScalingPlan
     site: ScalingSite
     pace: Pace
-    listener: Listener
-    stop: Stopping
-    clock: Clock
     earlier: Mapping[str, TrialRecord] = field(default_factory=dict)
     limit_s: float = math.inf
     records: list[TrialRecord] = field(default_factory=list, init=False)
@@ -311,20 +306,23 @@ class ScalingRuns:
         self.records += filter(None, known.values())
         self._waiting += (run for run, record in known.items() if record is None)
         if self.records:
-            self.listener(Notice(f"{counted(len(self.records), 'run')} of this study are known already."))
-        until_s = self.clock.now_s() + self.limit_s
-        ask_and_tell(
-            self.site.launching, self.stop, ask=lambda: self._next(until_s), start=self._start, tell=self._tell
-        )
+            self.site.launching.listener(
+                Notice(f"{counted(len(self.records), 'run')} of this study are known already.")
+            )
+        until_s = self.site.launching.clock.now_s() + self.limit_s
+        launching, ask = self.site.launching, lambda: self._next(until_s)
+        ask_and_tell(launching, launching.stop, ask=ask, start=self._start, tell=self._tell)
         if self.skipped and not self.lost:
-            self.listener(Notice(f"{counted(self.skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
+            self.site.launching.listener(
+                Notice(f"{counted(self.skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over.")
+            )
 
     def _next(self, until_s: float) -> PlannedRun | None:
         """The next run, on nodes that are left, without those for which there are too few or too little time."""
         left = len(self.site.names)
         while self._waiting:
             run = self._waiting.popleft()
-            in_time = not self.records or self.clock.now_s() + self.pace.expected_s(run) <= until_s
+            in_time = not self.records or self.site.launching.clock.now_s() + self.pace.expected_s(run) <= until_s
             if in_time and (run.count <= left or not run.nodes):
                 spare = [number for number in range(left) if number not in run.nodes]
                 nodes = tuple(number if number < left else spare.pop() for number in run.nodes)
@@ -333,25 +331,26 @@ class ScalingRuns:
         return None
 
     def _start(self, run: PlannedRun) -> None:
-        self._under_way[self.site.begin(run, self.pace.expected_s(run))] = run, self.clock.now_s()
+        self._under_way[self.site.begin(run, self.pace.expected_s(run))] = run, self.site.launching.clock.now_s()
 
     def _tell(self, ended: LaunchOutcome) -> None:
         """Record a run, and go on without nodes that are lost; a run that died with one waits for its turn again."""
         (run, start_s), record = self._under_way.pop(ended.ticket), ended.records[0]
+        say, now_s = self.site.launching.listener, self.site.launching.clock.now_s()
         if record.ranked:
-            self.pace.learn(run, self.clock.now_s() - start_s)
+            self.pace.learn(run, now_s - start_s)
         if ended.lost_nodes:
             self._waiting.appendleft(run)
         elif ended.why:
             self.missed += 1 + len(self._waiting)
             self._waiting.clear()
-            self.listener(Notice(f"{ended.why}: nothing more is run."))
+            say(Notice(f"{ended.why}: nothing more is run."))
         self.records.append(record)
         left_s, done_s = sum(map(self.pace.expected_s, self._waiting)), self.pace.really_s
         spent = done_s / (done_s + left_s) if done_s else 0.0
-        self.listener(TrialEnded(record, spent=spent, left=duration(left_s) if self._waiting else None))
+        say(TrialEnded(record, spent=spent, left=duration(left_s) if self._waiting else None))
         if ended.lost_nodes:
             self.lost += ended.lost_nodes
             self.site.without(ended.lost_nodes)
             lost, left = listed(ended.lost_nodes), counted(len(self.site.names), "node")
-            self.listener(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))
+            say(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))

@@ -15,7 +15,6 @@ from runners.hosts.cluster import stored_cluster
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 
-from ..clock import RealClock
 from ..commands.session import Session, open_session
 from ..commands.set_up import set_up
 from ..errors import UsageError
@@ -172,7 +171,7 @@ def one_blas(names: Sequence[str]) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class ScalingPlace:
     """Where a scaling analysis runs, as far as it is known before the first run.
 
     Attributes:
@@ -222,7 +221,7 @@ def measure_scaling(request: ScaleRequest, listener: Listener, stop: StopRequest
         return _scaled(request, place, session)
 
 
-def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResult:
+def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> ScaleResult:
     """Run everything in a study, and work out what it tells."""
     store, stop, site = session.store, session.stop, place.site
     name = request.study if request.study in {study.name for study in store.studies()} else None
@@ -259,9 +258,6 @@ def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResul
         plan=plan,
         site=site,
         pace=Pace(place.estimate),
-        listener=session.listener,
-        stop=stop,
-        clock=RealClock(),
         earlier={record.key: record for record in store.records(study, outputs=True) if record.ranked},
         limit_s=request.time_s or (math.inf if request.n or full else place.usual_s),
     )
@@ -275,7 +271,7 @@ def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResul
 
 
 @contextmanager
-def _real_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
+def _real_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlace]:
     """This machine or a real cluster. A run begins and ends in one call, because HPL must be alone."""
     listener, stop, user_dirs = session.listener, session.stop, session.user_dirs
     note_named(session.store, user_dirs, request.options)
@@ -306,7 +302,7 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
                 workbench.build([blas], [request.threads], listener)
             return machine_facts(request.options, workbench)
 
-        yield Place(
+        yield ScalingPlace(
             name=whole.host.hostname or "this machine",
             size=size,
             site=ScalingSite(
@@ -363,7 +359,7 @@ SHORT = 0.25
 
 
 @contextmanager
-def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
+def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlace]:
     """A virtual cluster whose nodes have the same number of cores; each run has its first network."""
     options = request.options
     with session.stop.preparing():
@@ -400,7 +396,7 @@ def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
         cores=cores,
         names=names,
     )
-    yield Place(
+    yield ScalingPlace(
         name=cluster.name,
         size=len(names),
         site=site,

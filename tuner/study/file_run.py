@@ -107,9 +107,9 @@ class FileRun:
         self.start()
         return self.launching.next()
 
-    def start(self) -> None:
-        """Begin to launch the file."""
-        limits = LaunchLimits(limit_s=self.walltime_s)
+    def start(self, expected_s: float | None = None) -> None:
+        """Begin to launch the file, which will probably take so many seconds."""
+        limits = LaunchLimits(limit_s=self.walltime_s, expected_s=expected_s)
         trials = {place: self._trial(run.words()) for place, run in enumerate(self.plan.runs)}
         self.launching.start(trials, lambda _: limits)
 

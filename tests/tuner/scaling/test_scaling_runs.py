@@ -36,6 +36,7 @@ class MadeUpLaunches:
     done: list[TrialRecord] = field(default_factory=list)
     ended: list[LaunchOutcome] = field(default_factory=list)
     stop: StopRequest = field(default_factory=StopRequest)
+    listener: Listener = lambda _: None
 
     @property
     def free(self) -> bool:
@@ -77,7 +78,8 @@ def site_of(launches: object) -> ScalingSite:
 
 def runs_of(launches: MadeUpLaunches, listen: Listener, **more: Any) -> ScalingRuns:
     pace = Pace(lambda _: 10.0)
-    runs = ScalingRuns(PLAN, site_of(launches), pace, listen, launches.stop, launches.clock, **more)
+    launches.listener = listen
+    runs = ScalingRuns(PLAN, site_of(launches), pace, **more)
     runs.run()
     return runs
 

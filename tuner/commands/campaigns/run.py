@@ -16,7 +16,6 @@ from results.stats.headline import disturbed_text
 from results.stats.occasions import Occasions
 from results.stats.ranking import hosts_of
 from results.store.store import Store
-from runners.errors import Mishap
 from search_spaces.node_order import NODE_PARAMETERS
 from search_spaces.parameters.dimension import dropped_nodes
 
@@ -33,7 +32,7 @@ from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, FileRun
-from ...study.lifecycle import begin_runs, closing_study
+from ...study.lifecycle import begin_runs, closing_study, elapsed_s
 from ...study.objective import ranking_of
 from ...study.rounds import SteadyLoad, extra_runs, extra_sentence, may_win
 from ...study.trust import may_reach, note_named, require_trusted
@@ -464,25 +463,30 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
     Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for;
     none where the machine was loaded all the time.
     """
-    records, disturbed, event = list[TrialRecord](), 0, list[Mishap]()
+    records, disturbed, befell = list[TrialRecord](), 0, False
     load = SteadyLoad(lambda sentence: run.listener(Notice(sentence)))
 
     def wanted() -> Iterator[int]:
         for number in range(repeats + extra_runs(repeats)):
             more = min(repeats - number + disturbed, extra_runs(repeats))
-            if event or (number >= repeats and (more <= 0 or load.lasts(records[-1]))):
+            if befell or (number >= repeats and (more <= 0 or load.lasts(records[-1]))):
                 return
             if number == repeats:
                 run.listener(Notice(extra_sentence(list(filter(may_win, records)), len(records), more)))
             yield number
 
     def tell(done: LaunchOutcome) -> None:
-        nonlocal disturbed
-        disturbed += any(map(may_win, done.in_order))
+        nonlocal disturbed, befell
+        disturbed, befell = disturbed + any(map(may_win, done.in_order)), done.event is not None
         records.extend(done.in_order)
-        event.extend([done.event] if done.event else [])
         for record in done.in_order:
             load.hear(record)
 
-    ask_and_tell(run.launching, run.stop, ask=wanted(), start=lambda _: run.start(), tell=tell)
+    ask_and_tell(
+        run.launching,
+        run.stop,
+        ask=wanted(),
+        start=lambda number: run.start(elapsed_s(records) / number if number else None),
+        tell=tell,
+    )
     return records
