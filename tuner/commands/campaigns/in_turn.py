@@ -111,7 +111,11 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         missing = [name for name in names if name not in ranked]
         if missing:
             why = () if stop.requested else failures[:1]
-            told = (ended or "All rounds ran.", f"{listed(missing)} has no valid run.", *why)
+            told = (
+                ended or "All rounds ran.",
+                f"{listed(missing)} {'has' if len(missing) == 1 else 'have'} no valid run.",
+                *why,
+            )
             return " ".join([*told, f"Stored as study {study}."])
         rounds, store = counted(played.begun, "round"), session.store
         told_with = InTurn(study, rounds, ended, failures, tuple(_unlike_starts(takers)))
