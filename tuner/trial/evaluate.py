@@ -445,16 +445,14 @@ def _inputs(plan: TrialPlan) -> tuple[str, ...]:
 
 def timed(machine: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
     """Time dgemm on nodes that are known now; this host stands for those that a batch system chooses later."""
-
-    def told(what: str) -> None:
-        listener(Notice(f"Timing {what}", detail=True, doing=True))
-
     if not machine.node_names:
-        return with_kernel_rates(machine, search, lambda blas: told(f"{blas}: dgemm with each kernel this CPU can run"))
+        what = "Timing {}: dgemm with each kernel this CPU can run".format
+        return with_kernel_rates(machine, search, lambda blas: listener(Notice(what(blas), detail=True, doing=True)))
     from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
+    what = "Timing {} on {}: dgemm with each kernel of its CPU".format
     found, notices = with_node_kernels(
-        machine, search, lambda blas, node: told(f"{blas} on {node}: dgemm with each kernel of its CPU")
+        machine, search, lambda blas, node: listener(Notice(what(blas, node), detail=True, doing=True))
     )
     for notice in notices:
         listener(notice)

@@ -365,11 +365,8 @@ class Launching(Generic[P]):
             launch = replace(launch, later={**dict(others), **launch.later})
         limits, now = launch.limits([trial.record for trial in trials.values()]), datetime.now(UTC)
         run = self._prepared(launch.site, list(trials.values()), plan, limits)
-        self._work(replace(launch, trials=trials, plan=plan, limit_s=limits.limit_s, started_at=now), run)
-
-    def _work(self, launch: TrialsUnderWay[P], work: Callable[[], SiteAnswer]) -> None:
-        """Let a thread work for a launch; or this one, when somebody waits for it."""
-        self._running.append((launch, work, in_thread(work) if len(self.sites) > 1 else None))
+        launch = replace(launch, trials=trials, plan=plan, limit_s=limits.limit_s, started_at=now)
+        self._running.append((launch, run, in_thread(run) if len(self.sites) > 1 else None))
 
     def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], SiteAnswer]]:
         """The launch that ends first, or began first where time is virtual, and what waits for its end."""
@@ -377,8 +374,8 @@ class Launching(Generic[P]):
         if futures:
             done = wait(futures[:1] if self.sites[0].simulator else futures, return_when=FIRST_COMPLETED).done
             turn = next(number for number, future in enumerate(futures) if future in done)
-        launch, work, running = self._running.pop(turn)
-        return launch, running.result if running else work
+        launch, work, future = self._running.pop(turn)
+        return launch, future.result if future else work
 
     def _after_run(self, launch: TrialsUnderWay[P], result: LaunchResult) -> None:
         """Commit a launch that has ended; then repeat it, or give lost nodes a moment, or go on."""
@@ -398,7 +395,8 @@ class Launching(Generic[P]):
             if not blamed:
                 self._go_on_if_it_may(launch)
                 return
-        self._work(launch, partial(still_silent, done, launch.site, self.stop, self.listener, blamed=blamed))
+        look = partial(still_silent, done, launch.site, self.stop, self.listener, blamed=blamed)
+        self._running.append((launch, look, in_thread(look) if len(self.sites) > 1 else None))
 
     def _after_waiting(self, launch: TrialsUnderWay[P], silent: tuple[str, ...]) -> None:
         """Repeat a launch whose lost nodes answer again; where some are silent, or settings are to blame, go on."""

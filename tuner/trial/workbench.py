@@ -292,6 +292,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
         hpl.errors.HplError: MPI or a BLAS is missing; the sentence says what to do.
         TunerError: a BLAS that was asked for is not on this machine.
     """
+    told = "Timing {}: dgemm with each kernel this CPU can run".format
     return survey(
         SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache),
         SurveyWish(
@@ -303,14 +304,5 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             rpeak_gflops=options.rpeak_gflops,
             elsewhere=(options.real_cluster or {}).get("backend") == "ssh",
         ),
-        telling(listener) if probing else None,
+        (lambda blas: listener(Notice(told(blas), detail=True, doing=True))) if probing else None,
     )
-
-
-def telling(listener: Listener) -> Callable[[str], None]:
-    """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(_timing(f"{name}: dgemm with each kernel this CPU can run"))
-
-
-def _timing(what: str) -> Notice:
-    return Notice(f"Timing {what}", detail=True, doing=True)
