@@ -20,8 +20,8 @@ from ..study.order import (
     CLAIMED,
     DOUBT,
     LEAST_ROUNDS,
+    LibraryPlace,
     Order,
-    Place,
     champions,
     contradicted,
     near,
@@ -260,7 +260,7 @@ def _slower(percent: float) -> float:
     return 100 * (1 - 1 / (1 + percent / 100))
 
 
-def _ahead(other: Place) -> str:
+def _ahead(other: LibraryPlace) -> str:
     lead = other.behind
     if lead is None:
         return ""
@@ -268,7 +268,7 @@ def _ahead(other: Place) -> str:
     return f"{lead.percent:.1f} % faster than {other.blas} (95 % interval: {low:.1f} to {high:.1f} %)"
 
 
-def _at_most(tied: Sequence[Place]) -> str:
+def _at_most(tied: Sequence[LibraryPlace]) -> str:
     """How large a difference may still be."""
     far = max((abs(end) for place in tied if place.behind for end in place.behind.interval_percent), default=0.0)
     return f"If there is one, it is below {far:.1f} %."

@@ -13,7 +13,7 @@ from results.stats.ranking import Ranked, rank
 from ..events import PhaseStarted
 from ..words import counted
 from .names import RANKED
-from .rounds import End, Rival, Rounds, SteadyLoad
+from .rounds import Competitor, End, Rounds, SteadyLoad
 from .search.search_limits import RunTime
 from .search.trials import StudyTrials
 from .shootout import with_rivals
@@ -47,11 +47,13 @@ class Confirmation:
         finalists = session.objective.finalists(ranking, FINALISTS)
         if self.each_blas:
             finalists = with_rivals(session.objective, finalists, ranking)
-        rivals = {one.key: Rival.of(one.key, partial(self.trials.trial, one.params, kind), full_s) for one in finalists}
+        competitors = {
+            one.key: Competitor.of(one.key, partial(self.trials.trial, one.params, kind), full_s) for one in finalists
+        }
         due = self._due(finalists, repeats)
         played = Rounds(
-            rivals=list(rivals.values()),
-            order=lambda *_: [rivals[one.key] for one in due],
+            competitors=list(competitors.values()),
+            order=lambda *_: [competitors[one.key] for one in due],
             ends=lambda played, _: "" if played.begun or not due else None,
             meter=session.meter,
             context=session.context,

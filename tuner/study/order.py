@@ -35,7 +35,7 @@ LOOKS = 2
 
 
 @dataclass(frozen=True)
-class Place:
+class LibraryPlace:
     """A library in the order.
 
     Attributes:
@@ -128,13 +128,13 @@ class Order:
         return bool(self.places) and all(place.surely_behind for place in self.places[1:])
 
     @property
-    def tied(self) -> tuple[Place, ...]:
+    def tied(self) -> tuple[LibraryPlace, ...]:
         """The first, and those behind it of which none is surely slower than the one before."""
         ends = (number for number, place in enumerate(self.places) if number and place.surely_behind)
         return self.places[: next(ends, len(self.places))]
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[LibraryPlace, ...]:
         """The libraries, fastest first; none where there was no round, or nobody to compare with."""
         if not self.whole or len(self.rivals) < 2:
             return ()
@@ -157,11 +157,11 @@ class Order:
         ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if told else []
         return dict(zip(ran, self._leads(ran, len(self.quiet)), strict=True))
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: str) -> LibraryPlace:
         own = [one[name] for one in (self.quiet if len(self.quiet) >= LEAST_ROUNDS else self.whole)]
         middle = median(record.gflops or 0.0 for record in own)
         nearest = min(own, key=lambda record: abs((record.gflops or 0.0) - middle))
-        return Place(name, nearest.params, nearest.number, tuple(record.gflops or 0.0 for record in own))
+        return LibraryPlace(name, nearest.params, nearest.number, tuple(record.gflops or 0.0 for record in own))
 
     def _leads(self, pairs: Sequence[tuple[str, str]], rounds: int) -> list[Lead]:
         """By how much the first of each pair is faster than the second, by the first rounds."""

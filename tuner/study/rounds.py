@@ -1,4 +1,4 @@
-"""The one loop of rounds, in which each rival runs once a round, and which disturbed runs run again."""
+"""The one loop of rounds, in which each competitor runs once a round, and which disturbed runs run again."""
 
 import math
 from collections import Counter
@@ -17,7 +17,7 @@ from ..words import counted
 from .session import StudyContext
 
 MOST_FAILURES = 2
-"""Failed runs in a row with which a rival is out."""
+"""Failed runs in a row with which a competitor is out."""
 MOST_IN_A_ROW = 2
 """Times that a configuration runs again at once: what disturbs a machine for longer is not waited for."""
 STEADY = 4
@@ -88,41 +88,8 @@ class SteadyLoad:
         return True
 
 
-def run_again(
-    first: TrialRecord,
-    trial: Callable[[], TrialRecord | None],
-    allowed: Callable[[], bool],
-    load: SteadyLoad,
-    best_gflops: float | None = None,
-) -> TrialRecord:
-    """Run a configuration again until a run was quiet or can no longer win, at most MOST_IN_A_ROW times.
-
-    Args:
-        first: its run so far.
-        trial: runs it; None where that did not happen.
-        allowed: whether the budget has room for one more run.
-        load: of the machine, which hears of each run; nothing runs again while it lasts.
-        best_gflops: as of `may_win`.
-
-    Returns:
-        The last run.
-    """
-    last = first
-    load.hear(last)
-    for _ in range(MOST_IN_A_ROW):
-        if not may_win(last, best_gflops) or not allowed() or load.lasts(last):
-            break
-        load.say(again_sentence(last))
-        after = trial()
-        if after is None:
-            break
-        last = after
-        load.hear(last)
-    return last
-
-
 @dataclass(frozen=True)
-class Rival:
+class Competitor:
     """What runs once a round.
 
     Attributes:
@@ -137,7 +104,7 @@ class Rival:
 
     @classmethod
     def of(cls, name: str, trial: Callable[[], TrialRecord], expected_s: float) -> Self:
-        """A rival whose runs are trials of a study each."""
+        """A competitor whose runs are trials of a study each."""
         return cls(name, lambda: LaunchOutcome({0: trial()}), expected_s)
 
 
@@ -157,10 +124,10 @@ class Played:
     Attributes:
         records: of all runs.
         begun: rounds that were begun.
-        turns: of rivals; a run at once in place of a disturbed one is none.
-        took_s: seconds of the last run of each rival, by its name.
+        turns: of competitors; a run at once in place of a disturbed one is none.
+        took_s: seconds of the last run of each competitor, by its name.
         failed: failures in a row of each.
-        out: why a rival takes part no more.
+        out: why a competitor takes part no more.
         end, why: what ended them, and the sentence about it; "" where all ran.
     """
 
@@ -176,7 +143,7 @@ class Played:
 
 @dataclass(frozen=True, kw_only=True)
 class Rounds:
-    """Rivals that run in rounds, one run at a time. A disturbed run is repeated at once if the rest still fits.
+    """Competitors that run in rounds, one run at a time. A disturbed run is repeated at once if the rest still fits.
 
     Attributes:
         order: who runs in the next round, of those that are left.
@@ -185,13 +152,13 @@ class Rounds:
         load: of the machine, as it hears of all runs; nothing is repeated while it lasts.
         apart: runs of a round count each by itself: one begins where it alone fits, and none while the load lasts; else
             a round begins where all of it fits.
-        least: rivals that must be left.
+        least: competitors that must be left.
         best_gflops: as of `may_win`.
     """
 
-    rivals: Sequence[Rival]
-    order: Callable[[Played, Sequence[Rival]], Sequence[Rival]]
-    ends: Callable[[Played, Sequence[Rival]], str | None]
+    competitors: Sequence[Competitor]
+    order: Callable[[Played, Sequence[Competitor]], Sequence[Competitor]]
+    ends: Callable[[Played, Sequence[Competitor]], str | None]
     meter: Meter
     context: StudyContext
     phase: PhaseStarted
@@ -204,11 +171,11 @@ class Rounds:
         """Run rounds until their rule, the budget or the user ends them.
 
         Raises:
-            TunerError, RunnerError, ResultsError: as what runs the rivals.
+            TunerError, RunnerError, ResultsError: as what runs the competitors.
         """
         played = Played()
         while True:
-            left = [one for one in self.rivals if one.name not in played.out]
+            left = [one for one in self.competitors if one.name not in played.out]
             ended = self._stopped() or self._over(played, left) or self._round(played, self.order(played, left))
             if ended:
                 return replace(played, end=ended[0], why=ended[1])
@@ -216,16 +183,19 @@ class Rounds:
     def _stopped(self) -> tuple[End, str] | None:
         return (End.STOPPED, "you asked for it") if self.context.stop.requested else None
 
-    def _over(self, played: Played, left: Sequence[Rival]) -> tuple[End, str] | None:
+    def _over(self, played: Played, left: Sequence[Competitor]) -> tuple[End, str] | None:
         why = self.ends(played, left)
         if why is None and len(left) < self.least:
             why = "; ".join(f"{name}: {reason}" for name, reason in played.out.items())
         return None if why is None else (End.OVER, why)
 
-    def _round(self, played: Played, turns: Sequence[Rival]) -> tuple[End, str] | None:
+    def _round(self, played: Played, turns: Sequence[Competitor]) -> tuple[End, str] | None:
         """Run a round; what ends all rounds, or None."""
-        for place, rival in enumerate(turns):
-            rest_s = [max(one.expected_s, played.took_s.get(one.name, 0.0)) for one in turns[place:]]
+        for place, competitor in enumerate(turns):
+            if competitor.name in played.out:
+                continue
+            rest = [one for one in turns[place:] if one.name not in played.out]
+            rest_s = [max(one.expected_s, played.took_s.get(one.name, 0.0)) for one in rest]
             why = self.meter.out_of_time(rest_s[0] if self.apart else sum(rest_s)) if self.apart or not place else None
             if ended := self._stopped() or (why and (End.TIME, why)):
                 return ended
@@ -233,34 +203,34 @@ class Rounds:
                 self.context.listener(self.phase)
             played.begun += not place
             played.turns += 1
-            done = self._turn(rival, sum(rest_s), played)
+            done = self._turn(competitor, sum(rest_s), played)
             if done.event:
                 return End.OVER, done.why
             if self.apart and len(rest_s) > 1 and self.load.lasts(done.in_order[-1]):
                 return End.LOAD, "on a loaded machine more runs would confirm luck"
         return None
 
-    def _turn(self, rival: Rival, rest_s: float, played: Played) -> LaunchOutcome:
-        """Run a rival, and again at once while its run was disturbed, may win, and the rest of the round still fits.
+    def _turn(self, competitor: Competitor, rest_s: float, played: Played) -> LaunchOutcome:
+        """Run a competitor, and again at once while its run was disturbed, may win, and the rest of the round fits.
 
         Who fails MOST_FAILURES times in a row is out.
         """
+        name = competitor.name
         for again in range(MOST_IN_A_ROW + 1):
-            done = rival.run()
+            done = competitor.run()
             ran = done.in_order
             played.records += ran
             for record in ran:
                 self.load.hear(record)
-            played.took_s[rival.name] = max((record.cost_s or 0.0 for record in ran), default=0.0)
+            played.took_s[name] = max((record.cost_s or 0.0 for record in ran), default=0.0)
             disturbed = [record for record in ran if may_win(record, self.best_gflops)]
             may_repeat = again < MOST_IN_A_ROW and not done.event and not self._stopped()
             if not disturbed or not may_repeat or self.meter.out_of_time(rest_s) or self.load.lasts(disturbed[-1]):
                 break
             self.load.say(again_sentence(disturbed[0]))
-        played.failed[rival.name] = 0 if any(record.ranked for record in ran) else played.failed[rival.name] + 1
-        if played.failed[rival.name] == MOST_FAILURES and ran:
-            why = f"its best configuration failed {MOST_FAILURES} times in a row: {ran[-1].reason}"
-            played.out[rival.name] = why
+        played.failed[name] = 0 if any(record.ranked for record in ran) else played.failed[name] + 1
+        if played.failed[name] == MOST_FAILURES and ran:
+            played.out[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {ran[-1].reason}"
         return done
 
 

@@ -25,7 +25,7 @@ from ..study.lifecycle import BegunStudy, elapsed_s
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.order import CLAIMED, Order, champions, contradicted, near, shown_noise
-from ..study.rounds import Played, Rival, Rounds, SteadyLoad
+from ..study.rounds import Competitor, Played, Rounds, SteadyLoad
 from ..study.search.reference_runs import tell_changes
 from ..study.search.trials import UnavailableParts
 from ..study.session import StudyContext
@@ -74,7 +74,7 @@ class BlasCampaign:
     names: Sequence[str] = field(init=False)
     number: int = field(init=False)
     best: dict[str, Ranked] = field(default_factory=dict, init=False)
-    in_rounds: dict[str, Rival] = field(default_factory=dict, init=False)
+    in_rounds: dict[str, Competitor] = field(default_factory=dict, init=False)
     left_out: dict[str, str] = field(default_factory=dict, init=False)
     without_result: list[str] = field(default_factory=list, init=False)
 
@@ -108,7 +108,7 @@ class BlasCampaign:
         quiet.before("the rounds")
         draw = random.Random(f"{study} {self._last_number}")  # noqa: S311 - no secret
         played = Rounds(
-            rivals=[self.in_rounds[name] for name in compared],
+            competitors=[self.in_rounds[name] for name in compared],
             order=lambda _, left: draw.sample(left, len(left)),  # so that no library always runs first
             ends=partial(self._why_end, shown),
             meter=self.meter,
@@ -119,7 +119,7 @@ class BlasCampaign:
         self.left_out |= played.out
         return played.why
 
-    def _why_end(self, shown: float, played: Played, left: Sequence[Rival]) -> str | None:
+    def _why_end(self, shown: float, played: Played, left: Sequence[Competitor]) -> str | None:
         """The sentence why no further round follows, or None."""
         if len(left) < 2:
             return "only one library is near the fastest rate"
@@ -259,7 +259,7 @@ class BlasCampaign:
         trials = replace(trials, session=opened.session, sites=sites, book=opened.ledger, limits=limits)
         trial = partial(trials.trial, best.params, Kind.CONFIRMATION)
         self.best[name] = best
-        self.in_rounds[name] = Rival.of(name, trial, searched.run_time.full_s)
+        self.in_rounds[name] = Competitor.of(name, trial, searched.run_time.full_s)
 
     def _options_of(self, name: str, N: int | None, libraries: int) -> TuneOptions:
         """The options of one library's search: its share of the time, and the N of the first library."""

@@ -22,7 +22,7 @@ from results.record import SIMULATOR, StudyNotes, ToldCaution
 from results.report.model import Sentence, Table
 from results.store.store import Store
 from tuner.asks.check import CheckAsk, CheckVerdict
-from tuner.commands.campaigns.check import CheckRequest, CheckResult, check
+from tuner.commands.campaigns.check import CheckRequest, CheckResult, check, check_of_study
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
 from tuner.errors import TunerError, UsageError
 from tuner.events import OTHERS, Event, Notice, TrialEnded
@@ -267,6 +267,19 @@ def test_a_reference_in_turn_tells_the_day_of_the_machine_from_the_configuration
         runs = store.records(result.measured.study.name)
         assert [run.params["side"] for run in runs] == ["before", "fixed", "fixed", "before"] * 2
         assert store.study(result.measured.study.name).notes.like == "before#1"
+
+
+@pytest.mark.usefixtures("mpirun", "quiet")
+def test_a_check_goes_on_without_a_reference_that_fails_and_its_study_tells_the_same(home: Path, database: str) -> None:
+    add_reference(database)
+    fails = {"when": {"NB": 50}, "gflops": 4.0, "passed": False, "residual": 99.0}
+    replaying(home, {"when": {"NB": 100}, "gflops": 2.0}, fails, spread=0.002)
+    ask = CheckAsk("before", reference="fixed", runs=4)
+    result = checked(CheckRequest(ask, db=database))
+    with Store.open(database) as store:
+        runs = store.records(result.measured.study.name)
+        assert [run.params["side"] for run in runs] == ["before", "fixed", "fixed", "before", "before", "before"]
+        assert check_of_study(store, ask, result.measured.study.name).sentence == result.sentence
 
 
 STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)

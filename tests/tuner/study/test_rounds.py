@@ -20,10 +20,10 @@ from tuner.events import Event, Notice, PhaseStarted
 from tuner.stopping import StopRequest
 from tuner.study.rounds import (
     STEADY,
+    Competitor,
     End,
     FullRuns,
     Played,
-    Rival,
     Rounds,
     SteadyLoad,
     extra_runs,
@@ -57,7 +57,7 @@ def played(
 
     context = StudyContext(None, listener, stop, Path())  # type: ignore[arg-type]
     loop = {
-        "rivals": [Rival.of(name, run, 1.0) for name, run in zip("abc", rivals, strict=False)],
+        "competitors": [Competitor.of(name, run, 1.0) for name, run in zip("abc", rivals, strict=False)],
         "order": lambda played, left: left[:: -1 if played.begun % 2 else 1],
         "ends": lambda played, _: "" if played.begun == rounds else None,
         "meter": Meter(Budget(wall_s=6.5 if clock else None), clock or ToldClock()),
@@ -108,6 +108,8 @@ def test_who_fails_twice_in_a_row_is_out_and_fewer_than_are_needed_end_it() -> N
     assert (found.out, found.begun, found.why) == ({"a": why}, 4, f"a: {why}")
     found, _ = played(lambda: crashed, lambda: quiet(2), rounds=6)
     assert [run.number for run in found.records] == [3, 2, 2, 3, 2, 2, 2, 2], "the others go on"
+    found, _ = played(lambda: crashed, lambda: quiet(2), apart=True, order=lambda _, left: [*left] * 4)
+    assert [run.number for run in found.records] == [3, 2, 3, 2, 2, 2]
 
 
 def test_a_stop_ends_the_round_and_repeats_nothing() -> None:

@@ -31,7 +31,7 @@ from ...stopping import StopRequest
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
 from ...study.occasions import MACHINE
-from ...study.rounds import End, Played, Rival, Rounds, SteadyLoad
+from ...study.rounds import Competitor, End, Played, Rounds, SteadyLoad
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
 from ...trial.workbench import Workbench
@@ -111,7 +111,11 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         missing = [name for name in names if name not in ranked]
         if missing:
             why = () if stop.requested else failures[:1]
-            told = (ended or "All rounds ran.", f"{listed(missing)} has no valid run.", *why)
+            told = (
+                ended or "All rounds ran.",
+                f"{listed(missing)} {'has' if len(missing) == 1 else 'have'} no valid run.",
+                *why,
+            )
             return " ".join([*told, f"Stored as study {study}."])
         rounds, store = counted(played.begun, "round"), session.store
         told_with = InTurn(study, rounds, ended, failures, tuple(_unlike_starts(takers)))
@@ -282,8 +286,8 @@ def _played(
     with closing_study(study, store, stop), settings_around(first, store, study, listener, wanted) as ready:
         prepare_settings(ready.evaluator, wanted)
         book = FileBook(store, study, session.context.runs)
-        rivals = [
-            Rival(
+        competitors = [
+            Competitor(
                 one.name,
                 FileRun(
                     one.plan,
@@ -300,7 +304,7 @@ def _played(
         ]
         quiet.before("the first run")
         played = Rounds(
-            rivals=rivals,
+            competitors=competitors,
             order=lambda played, left: left[:: -1 if played.begun % 2 else 1],  # A B B A: a steady drift hits all alike
             ends=lambda played, _: "" if played.begun == request.rounds else None,
             least=1 if like else 2,  # a check goes on without its reference
