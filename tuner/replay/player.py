@@ -214,7 +214,7 @@ def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str
         version="",
         kernel="table",
         threads=plan.threads,
-        hosts=plan.run.hosts or (f"{counted(table.nodes, 'node')} of the table",),
+        hosts=plan.run.hosts or (f"{counted(table.landscape.nodes, 'node')} of the table",),
     )
     cancelled, fault = status.state is JobState.CANCELLED, None
     stopped = plan.stop_at is not None and any(panel.stopped for panel in parse_panels(stderr))

@@ -187,41 +187,26 @@ def words_of(run: PlannedRun, names: tuple[str, ...]) -> dict[str, Scalar]:
     return {COUNT: run.count, ORDER: str(run.order), REPEAT: run.repeat, **nodes}
 
 
-@dataclass(frozen=True)
-class Choices:
-    """How HPL runs, the same on all numbers of nodes.
-
-    Attributes:
-        threads: of each rank.
-        depth: of the look-ahead. Without it HPL's timers show the broadcast apart from the update.
-        own: what else each configuration has, such as what a rank is bound to.
-        limit_s: seconds after which a run is ended.
-    """
-
-    nb: int
-    blas: str
-    kernel: str
-    threads: int = 1
-    depth: int = 0
-    own: Mapping[str, Scalar] = field(default_factory=dict)
-    limit_s: float = 86400.0
-
-
 @dataclass
 class ScalingSite:
     """Where a scaling analysis runs HPL: a machine, or nodes of a real or a virtual cluster.
 
     Attributes:
         site: all of it.
+        own: what all configurations have: BLAS, kernel, NB and what else is not HPL's documented advice.
         on: the site of some nodes, in the order in which ranks fill them.
+        threads: of each rank.
+        limit_s: seconds after which a run is ended.
         cores: of each node; on one machine, where ranks are counted, of a rank.
         names: the nodes that are left, sorted as the cluster lists them; empty on one machine.
         study, launching: the study, and what runs its trials; they are set when there is one, before the first run.
     """
 
     site: Site[Any]
-    choices: Choices
+    own: Mapping[str, Scalar]
     on: Callable[[tuple[str, ...]], Site[Any]]
+    threads: int = 1
+    limit_s: float = 86400.0
     cores: int = 1
     names: tuple[str, ...] = ()
     study: str = field(init=False)
@@ -229,10 +214,9 @@ class ScalingSite:
 
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """The configuration of a run, as its record keeps it: HPL's documented advice on the squarest grid."""
-        choices, machine = self.choices, self.site.machine
-        ranks, threads = run.count * (self.cores // choices.threads), choices.threads
-        point = textbook(N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=threads)
-        point = {**point, "DEPTH": choices.depth, **choices.own, **words_of(run, self.names)}
+        machine, ranks = self.site.machine, run.count * (self.cores // self.threads)
+        advice = textbook(N=run.N, NB=1, blas="", kernel="", ranks=ranks, threads=self.threads)
+        point = {**advice, **self.own, **words_of(run, self.names)}
         return machine.program.terms.fitted(point) if machine else point
 
     def _of(self, run: PlannedRun) -> Site[Any]:
@@ -248,7 +232,7 @@ class ScalingSite:
 
     def begin(self, run: PlannedRun, expected_s: float | None) -> int:
         """Begin a run on its nodes, once more after a lost node came back; return the ticket of its outcome."""
-        params, limits = self.params(run), LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
+        params, limits = self.params(run), LaunchLimits(limit_s=self.limit_s, expected_s=expected_s)
         nodes = counted(run.count, "node") if run.nodes else ""
         varied = nodes and nodes + (", shuffled" if run.order is NodeOrder.SHUFFLED else "")
         point = ListedPoint(params=params, key=key_of(params), limits=limits, varied=varied, site=self._of(run))

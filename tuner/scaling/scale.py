@@ -45,7 +45,6 @@ from .findings import ScalingContext, ScalingFindings, findings_of
 from .report import scaling_facts, scaling_page, scaling_report
 from .runs import (
     COUNT,
-    Choices,
     Pace,
     PlannedRun,
     ScalingPlan,
@@ -236,7 +235,7 @@ def _scaled(request: ScaleRequest, place: Place, session: Session) -> ScaleResul
             "one machine has no list of nodes; name a cluster with ⟦cluster⟧", field="order", given="shuffled"
         )
     nb = request.nb or (stored[1] if stored else place.usual_nb)
-    site.choices = replace(site.choices, nb=nb)
+    site.own = {**site.own, "NB": nb}
     size = len(site.names)
     plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, size)
     n = request.n or (stored[0] if stored else place.most_n(plan))
@@ -286,7 +285,8 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
             workbench = opened.enter_context(closing(Workbench.open(options, user_dirs, listener)))
         whole, evaluator = workbench.site, workbench.evaluator
         size = whole.node_count if whole.nodes else whole.host.physical_cores
-        choices, node_gflops = _choices(request, whole), whole.ceiling_gflops / size
+        own, node_gflops = _choices(request, whole), whole.ceiling_gflops / size
+        blas = str(own["blas"])
 
         def most_n(plan: ScalingPlan) -> int:
             free = full_memory_n(whole, NB=plan.nb, P=1, Q=1, fraction=options.memory_fraction)
@@ -303,7 +303,7 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
             for spoiler in before_runs(there, folder, memory_bytes=matrix_bytes(largest_n)):
                 listener(Notice(f"{spoiler}.", caution=True))
             with stop.preparing():
-                workbench.build([choices.blas], [request.threads], listener)
+                workbench.build([blas], [request.threads], listener)
             return machine_facts(request.options, workbench)
 
         yield Place(
@@ -311,12 +311,13 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
             size=size,
             site=ScalingSite(
                 evaluator,
-                choices,
+                own,
                 on=lambda names: replace(evaluator, machine=with_nodes(whole, names)),
+                threads=request.threads,
                 cores=whole.nodes.cores if whole.nodes else 1,
                 names=whole.node_names,
             ),
-            usual_nb=natural_nb(whole, choices.blas),
+            usual_nb=natural_nb(whole, blas),
             most_n=most_n,
             soon_n=soon_n,
             usual_s=DEFAULT_TIME_S,
@@ -340,8 +341,8 @@ def _on_hosts(request: ScaleRequest, session: Session) -> Iterator[TuneOptions]:
         yield replace(options, real_cluster=hosts.table())
 
 
-def _choices(request: ScaleRequest, whole: Inventory) -> Choices:
-    """BLAS, kernel, threads and binding of all runs."""
+def _choices(request: ScaleRequest, whole: Inventory) -> dict[str, Scalar]:
+    """BLAS, kernel, look-ahead and binding of all runs; with look-ahead HPL does not time the broadcast apart."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
     blas = whole.program.stands_for(named or str(first["blas"]))
     probe = whole.best_probe(blas)
@@ -353,8 +354,8 @@ def _choices(request: ScaleRequest, whole: Inventory) -> Choices:
             else "on one machine ranks are counted, each with one"
         )
         raise UsageError(what, field="threads", given=request.threads)
-    own: dict[str, Scalar] = {"binding": request.binding}
-    return Choices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, own)
+    kernel = probe.kernel if probe else "auto"
+    return {"blas": blas, "kernel": kernel, "DEPTH": request.depth, "binding": request.binding}
 
 
 SHORT = 0.25
@@ -375,8 +376,6 @@ def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
     cores, jobs = cores_of_each(cluster), options.jobs or cores_here()
     share = NodeShare(int(min(node.memory_gib for node in cluster.node_list) * GIB), cores)
     simulator, names = Simulator(opened, jobs), tuple(f"n{number}" for number in range(len(cluster.node_list)))
-    own: dict[str, Scalar] = {"net.network": cluster.default_network}
-    choices = Choices(0, blas, "auto", depth=request.depth, own=own, limit_s=options.limit_s)
 
     def most_n(plan: ScalingPlan) -> int:
         def holds(count: int) -> int:
@@ -395,8 +394,9 @@ def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
 
     site = ScalingSite(
         simulator,
-        choices,
+        {"blas": blas, "kernel": "auto", "DEPTH": request.depth, "net.network": cluster.default_network},
         on=lambda nodes: replace(simulator, order=tuple(map(names.index, nodes))),
+        limit_s=options.limit_s,
         cores=cores,
         names=names,
     )
@@ -408,7 +408,7 @@ def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[Place]:
         most_n=most_n,
         soon_n=soon_n,
         usual_s=math.inf,
-        estimate=lambda run: (0.3 + PANEL_RANK_S * run.N / site.choices.nb * run.count * cores) / jobs,
+        estimate=lambda run: (0.3 + PANEL_RANK_S * run.N / int(site.own["NB"]) * run.count * cores) / jobs,
         jobs=jobs,
         begin=lambda _: facts_of(options, opened),
         dgemm_gflops={name: {"auto": gflops(name)} for name in cluster.blas},

@@ -21,6 +21,11 @@ class Scaling(StrEnum):
     WEAK = "weak"
     STRONG = "strong"
 
+    @property
+    def words(self) -> str:
+        """What a sentence about it begins with."""
+        return f"{self.capitalize()} scaling"
+
 
 class NodeOrder(StrEnum):
     """Which nodes run, and in which order ranks fill them.

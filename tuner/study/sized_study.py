@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from hpl.params import Scalar
+from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked
 from search_spaces.load import passed_over
@@ -18,10 +19,11 @@ from ..engines.outcomes import FULL, Ladder
 from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..options import TuneOptions
+from ..trial.early_stopping import EarlyStopping, updated
 from ..trial.ladder import rung_of
 from ..trial.site import Site
 from .confirmation import FINALISTS, Confirmation
-from .ledger import Ledger
+from .ledger import Incumbent, Ledger
 from .lifecycle import BegunStudy
 from .names import SEARCHED, is_compared
 from .objective import Objective
@@ -190,12 +192,13 @@ def sized_study(
         learners=(run_time.learn, failures.learn),
     ).open()
     session, ledger, limits = opened.session, opened.ledger, FixedLimits(options.limit_s)
-    searched = [record for record in begun.earlier if record.kind in SEARCHED]
-    for record in searched:
-        ledger.remember(record)
+    for record in begun.earlier:
+        if record.kind in SEARCHED:
+            run_time.learn(record)
+            failures.learn(record)
     with context.stop.preparing():
         engine = new_engine(session, options, facts.probes)
-        replay_records(engine, searched, session.objective)
+        tell_earlier(session, engine, ledger.incumbent, begun.earlier)
     return SizedStudy(
         session=session,
         ledger=ledger,
@@ -230,3 +233,32 @@ def new_engine(session: StudySession, options: TuneOptions, probes: Probes) -> E
         against_changes=against is not None and against.by_measured_power,
     )
     return make_engine(options.engine, space, options.seed, known)
+
+
+def tell_earlier(
+    session: StudySession,
+    engine: Engine,
+    incumbent: Incumbent,
+    earlier: Sequence[TrialRecord],
+    early_stopping: EarlyStopping | None = None,
+) -> None:
+    """Tell an engine, and what else learns from trials, all that the study has found so far.
+
+    Args:
+        earlier: its trials that have ended.
+        early_stopping: learns how full runs began; None where no run is ended early.
+    """
+    searched = [record for record in earlier if record.kind in SEARCHED]
+    if not searched:
+        return
+    confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
+    replay_records(engine, [*searched, *confirmed], session.objective)
+    legal = [record for record in earlier if session.space.why_not(record.params) is None]
+    if early_stopping:
+        outputs = session.context.store.records(session.study, kinds=(Kind.SEARCH,), outputs=True)
+        numbers = {record.number for record in legal if record.disturbed is None and record.ranked and record.gflops}
+        for record in outputs:
+            if record.number in numbers:
+                early_stopping.learn(updated(parse_panels(record.errors_text), record.hpl), record.gflops or 0.0)
+    incumbent.remember(earlier)
+    incumbent.replace_by(legal)

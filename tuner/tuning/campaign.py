@@ -34,14 +34,14 @@ from ..study.search.reference_runs import tell_changes
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
 from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
 from ..study.session import StudyContext, StudySession
-from ..study.sized_study import SiteFacts, SizedStudy, new_engine
+from ..study.sized_study import SiteFacts, SizedStudy, new_engine, tell_earlier
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from ..words import listed
 from .pilot import timed_at_first
-from .seeding import Opening, probes, seed_engine, tell_earlier
+from .seeding import Opening, probes, seed_engine
 from .sizing import load_space, programs_for, size
 from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
@@ -120,11 +120,13 @@ def tune(
             unavailable=unavailable,
             evaluators=evaluators,
             joined=begun.joined,
-            quiet=quiet,
             opening=opening,
         )
         try:
-            return campaign.run()
+            if sized := campaign.sized():
+                return tuned(sized, options, quiet=quiet, joined=begun.joined)
+            session.end()
+            return TuneOutcome(name, [], None, STOPPED, interrupted=True)
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
             try:
@@ -234,7 +236,6 @@ class Campaign:
         opened: the study, before N is known.
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
-        quiet: waits for a quiet machine before the confirmation; None waits for none.
         opening: simulates before the first full run; None where nothing is simulated.
         predicts: its end tells of the whole memory.
     """
@@ -245,28 +246,15 @@ class Campaign:
     unavailable: UnavailableParts
     evaluators: Sequence[Evaluator]
     joined: bool
-    quiet: QuietWait | None = None
     opening: Opening | None = None
     predicts: bool = True
-
-    def run(self) -> TuneOutcome:
-        """From the pilots to what was found.
-
-        Raises:
-            NodesLostError: nodes do not come back; a campaign on those that are left can go on.
-            TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
-        """
-        study, session = self.sized(), self.opened.session
-        if study is None:
-            session.end()
-            return TuneOutcome(session.study, [], None, STOPPED, interrupted=True)
-        return tuned(study, self.options, quiet=self.quiet, joined=self.joined)
 
     def sized(self) -> SizedStudy | None:
         """The study as its pilots tell what runs take; None where the user stopped before.
 
         Raises:
-            NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
+            NodesLostError: nodes do not come back; a campaign on those that are left can go on.
+            TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
         """
         options, ledger, session = self.options, self.opened.ledger, self.opened.session
         ledger.learners = ()  # from pilots only the study's size is learnt
@@ -308,7 +296,7 @@ class Campaign:
             programs = starts_of_each(session.space, PROGRAM)
             first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
-            tell_earlier(session, engine, earlier, early_stopping=early_stopping, incumbent=incumbent)
+            tell_earlier(session, engine, incumbent, earlier, early_stopping)
         self.opened.ledger.count(earlier)
         return engine, first
 

@@ -14,7 +14,7 @@ from tuner.clock import ToldClock
 from tuner.events import Event, Listener, Notice, TrialEnded
 from tuner.scaling.findings import ScalingContext, ScalingFindings, findings_of
 from tuner.scaling.report import scaling_report
-from tuner.scaling.runs import COUNT, NODES, Choices, Pace, PlannedRun, ScalingPlan, ScalingRuns, ScalingSite
+from tuner.scaling.runs import COUNT, NODES, Pace, PlannedRun, ScalingPlan, ScalingRuns, ScalingSite
 from tuner.scaling.statistics import NodeOrder, Scaling
 from tuner.stopping import StopRequest
 from tuner.trial.launch import LaunchOutcome, LimitsOf
@@ -68,7 +68,9 @@ class MadeUpLaunches:
 def site_of(launches: object) -> ScalingSite:
     """Four nodes."""
     there: Any = SimpleNamespace(machine=None, plan=lambda *_: "a plan")
-    site = ScalingSite(there, Choices(50, "openblas", "auto"), on=lambda _: there, names=("a", "b", "c", "d"))
+    site = ScalingSite(
+        there, {"NB": 50, "blas": "openblas", "kernel": "auto"}, on=lambda _: there, names=("a", "b", "c", "d")
+    )
     site.study, site.launching = "s", cast("Launching[Any]", launches)
     return site
 

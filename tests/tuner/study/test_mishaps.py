@@ -26,7 +26,7 @@ from tuner.engines.outcomes import FULL
 from tuner.errors import NodesLostError
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
-from tuner.scaling.runs import Choices, PlannedRun, ScalingSite
+from tuner.scaling.runs import PlannedRun, ScalingSite
 from tuner.scaling.statistics import NodeOrder
 from tuner.stopping import StopRequest
 from tuner.study.file_run import FileBook, FileRun
@@ -98,7 +98,7 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
 def scale(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord]:
     """A run of a scaling analysis, which goes on without nodes that are lost."""
     store.create_study(a_study("study"))
-    site = ScalingSite(evaluator, Choices(nb=32, blas="xhpl", kernel="auto"), on=lambda _: evaluator)
+    site = ScalingSite(evaluator, {"NB": 32, "blas": "xhpl", "kernel": "auto"}, on=lambda _: evaluator)
     book = FileBook(store, "study", home / "runs")
     site.study = "study"
     site.launching = Launching(sites=[evaluator], book=book, listener=lambda _: None, stop=StopRequest())

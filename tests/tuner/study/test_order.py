@@ -42,7 +42,8 @@ def failed(blas: str) -> TrialRecord:
 
 
 def test_a_clear_order_is_known_after_few_rounds_and_not_after_two() -> None:
-    assert not Order.of(rounds(NEAR, 2), NEAR).known
+    assert not (two := Order.of(rounds(NEAR, 2), NEAR)).known
+    assert all(place.behind is None for place in two.places)
     order = Order.of(rounds(NEAR, 5), NEAR)
     assert order.known
     assert [place.blas for place in order.places] == ["openblas", "blis"]
@@ -91,10 +92,6 @@ def test_rounds_that_are_not_known_to_be_undisturbed_tell_nothing(measured: Mapp
     assert not Order.of(loaded, NEAR).leads_of([("openblas", "blis")])
     mixed = Order.of([*loaded, *rounds(NEAR, 5)], NEAR)
     assert (mixed.known, len(mixed.quiet)) == (True, 5)
-
-
-def test_two_rounds_have_no_interval() -> None:
-    assert all(place.behind is None for place in Order.of(rounds(NEAR, 2), NEAR).places)
 
 
 @pytest.fixture

@@ -81,23 +81,6 @@ class InTurnRequest:
 
 
 @dataclass(frozen=True)
-class InTurnResult:
-    """What the runs in turn tell.
-
-    Attributes:
-        study: holds them.
-        found: the comparison; None where a side has no valid run.
-        told: what is said where there is no comparison.
-        interrupted: somebody stopped it.
-    """
-
-    study: str
-    found: CompareResult | None
-    told: str = ""
-    interrupted: bool = False
-
-
-@dataclass(frozen=True)
 class TurnTaker:
     """A side that takes its turns.
 
@@ -111,26 +94,28 @@ class TurnTaker:
     walltime_s: float
 
 
-def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopRequest) -> InTurnResult:
+def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopRequest) -> CompareResult | str:
     """Run the best configurations of studies in turn, keep the runs as a study of their own, and compare them.
+
+    Returns:
+        The comparison, or the sentence why there is none: a side has no valid run.
 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
     require_comparable(request.compared)
     with open_session(request.db, listener, stop) as session:
-        study, takers, turns = played_in_turn(request, session)
-        store = session.store
-        ranked = {run.params.get(SIDE) for run in turns.records if run.ranked}
-        missing = [one.name for one in takers if one.name not in ranked]
-        ended = _ended(request, turns)
+        study, takers, played = played_in_turn(request, session)
+        ended, failures, names = _ended(request, played), tuple(uncounted(played.records)), [one.name for one in takers]
+        ranked = {run.params.get(SIDE) for run in played.records if run.ranked}
+        missing = [name for name in names if name not in ranked]
         if missing:
-            return InTurnResult(study, None, _no_comparison(study, missing, turns, ended), stop.requested)
-        rounds, failures = counted(turns.begun, "round"), tuple(uncounted(turns.records))
-        told = InTurn(study, rounds, ended, failures, tuple(_unlike_starts(takers)))
-        names = [one.name for one in takers]
-        found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
-        return InTurnResult(study, found, interrupted=stop.requested)
+            why = () if stop.requested else failures[:1]
+            told = (ended or "All rounds ran.", f"{listed(missing)} has no valid run.", *why)
+            return " ".join([*told, f"Stored as study {study}."])
+        rounds, store = counted(played.begun, "round"), session.store
+        told_with = InTurn(study, rounds, ended, failures, tuple(_unlike_starts(takers)))
+        return compared_in_turn(store, store.study(study), names, told_with, request.compared.difference_percent)
 
 
 def played_in_turn(
@@ -335,10 +320,3 @@ def _ended(request: InTurnRequest, played: Played) -> str:
     if played.end is End.TIME:
         return f"The budget ended after {counted(played.begun, 'round')} of {request.rounds}: {played.why}."
     return played.why and f"The rounds ended: {played.why}."
-
-
-def _no_comparison(study: str, missing: Sequence[str], turns: Played, ended: str) -> str:
-    """The sentence why the sides cannot be compared, and where the runs are."""
-    why = "" if turns.end is End.STOPPED else " ".join(uncounted(turns.records)[:1])
-    began = ended or "All rounds ran."
-    return " ".join(filter(None, [began, f"{listed(missing)} has no valid run.", why, f"Stored as study {study}."]))

@@ -90,8 +90,6 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
     return replace(options, budget=replace(timed, trials=more.trials, run_s=more.run_s))
 
 
-INTERRUPTED = 130
-"""Exit code where somebody stopped a command; for commands that return codes yet."""
 OTHER_ENGINE = "bayes"
 """Searches workloads of which the usual engine knows nothing."""
 SHOWN = 5
@@ -371,16 +369,15 @@ def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
     if workload.is_hpl:
         return options
     engine, space = options.engine, options.space
-    if options.full:
-        only = f"⟦full⟧ gives the N of HPL, and this is {workload.title}: name sizes with ⟦set⟧"
-        raise UsageError(only, field="full")
-    if options.pareto:
-        raise UsageError(f"⟦pareto⟧ is for HPL, and this is {workload.title}: leave it out", field="pareto")
-    if not workload.has_peak and options.objective == "percent-of-peak":
-        none = f"the peak in double precision is none of {workload.title}: choose gflops"
-        raise UsageError(none, field="objective", given=options.objective)
-    if options.from_simulation:
-        raise UsageError(f"simulations are of HPL, and this is {workload.title}: leave it out", field="from_simulation")
+    peak, this = not workload.has_peak and options.objective == "percent-of-peak", f"and this is {workload.title}"
+    for field_, asked, why in (
+        ("full", options.full, f"⟦full⟧ gives the N of HPL, {this}: name sizes with ⟦set⟧"),
+        ("pareto", options.pareto, f"⟦pareto⟧ is for HPL, {this}: leave it out"),
+        ("objective", peak, f"the peak in double precision is none of {workload.title}: choose gflops"),
+        ("from_simulation", options.from_simulation, f"simulations are of HPL, {this}: leave it out"),
+    ):
+        if asked:
+            raise UsageError(why, field=field_, given=options.objective if field_ == "objective" else None)
     if engine == TuneOptions.engine:
         engine = OTHER_ENGINE
         listener(Notice(f"This is {workload.title}: the engine {options.engine} knows HPL only, so {engine} searches."))
