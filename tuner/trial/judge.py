@@ -74,14 +74,15 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     reports = parse_reports(stderr)
     observed = observe(reports)
     ended = _end(plan, status, found, stdout, stderr)
-    mismatch = None if ended and not reports else _mismatch(plan, reports, found)
+    blas = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
+    unlike = "" if ended and not reports else plan.program.unproven(blas, reports, found)
+    mismatch = Failure(Invalidity.RUNTIME, unlike) if unlike else None
     if plan.stop_at is not None:
         stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
         early = None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
         return Verdict((), (mismatch or early,), observed, status.state is JobState.CANCELLED)
-    surplus = _surplus(plan, found)
     faults = tuple(
-        mismatch or surplus or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
+        mismatch or _surplus(plan, found) or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
     verdict = Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
@@ -131,12 +132,6 @@ def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
         threads=first.threads,
         hosts=tuple(sorted({report.host for report in reports})),
     )
-
-
-def _mismatch(plan: TrialPlan, reports: Sequence[RankReport], found: HplOutput) -> Failure | None:
-    asked = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
-    sentence = plan.program.unproven(asked, reports, found)
-    return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 
 def _surplus(plan: TrialPlan, found: HplOutput) -> Failure | None:

@@ -128,11 +128,10 @@ def not_started(plan: TrialPlan, fault: Failure, started_at: datetime) -> Launch
 
 def prevented(plan: TrialPlan, error: RunnerError, started_at: datetime) -> LaunchResult:
     """What came of a launch that an error prevented: what befell it, or what cannot be had on these nodes."""
-    refused = isinstance(error, RefusedError)
-    kind = Invalidity.CONSTRAINTS if refused else Invalidity.RUNTIME
-    result = not_started(plan, Failure(kind, str(error)), started_at)
     if isinstance(error, RefusedError):
+        result = not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
         return replace(result, unavailable=plan.with_setting(error.setting))
+    result = not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
     return replace(result, event=error.event, lost_nodes=error.lost_nodes)
 
 
