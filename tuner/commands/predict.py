@@ -151,6 +151,5 @@ def _tuned(design: Design, options: TuneOptions, site: SimulatedCluster, context
         return None
     if not ranking:
         raise TunerError(f"design {design.name}: {why_nothing(context.store, study.session.study)}")
-    best = ranking[0]
-    used = equipment_of(design.cluster).used(best.params)
-    return Prediction(design, study.session.study, best, used.merit(best.expected_gflops))
+    best, cluster = ranking[0], equipment_of(design.cluster)
+    return Prediction(design, study.session.study, best, cluster.used(best.params).merit(best.expected_gflops))

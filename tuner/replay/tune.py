@@ -13,10 +13,10 @@ from search_spaces.load import space_text
 from ..clock import ToldClock
 from ..errors import TunerError
 from ..options import TuneOptions
+from ..study.campaign import TuneOutcome, tuned
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
 from ..study.sized_study import SiteFacts, SizedStudy, sized_study
-from ..tuning.campaign import TuneOutcome, tuned
 from ..units import duration
 from ..words import counted
 from .player import Player

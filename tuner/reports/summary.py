@@ -21,7 +21,7 @@ from .published_results import PublishedStanding, published_standing
 from .ranking import figures, how_sure, ranking_json, ranking_parts
 
 if TYPE_CHECKING:
-    from ..tuning.prediction import NotedPrediction
+    from ..study.sizing.prediction import NotedPrediction
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class StudySummary:
         """What was predicted of the whole memory, if anything; only then what reads it is imported."""
         if not self.study.notes.whole_memory:
             return None
-        from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
+        from ..study.sizing.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
 
         return prediction_of(self.study)
 

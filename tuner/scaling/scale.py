@@ -32,12 +32,12 @@ from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
 from ..simulation.simulator import Simulator
 from ..stopping import StopRequest
+from ..study.enter import machine_facts
 from ..study.file_run import FileBook
 from ..study.lifecycle import SCALE, MachineFacts, begin_runs, closing_study, go_on
 from ..study.trust import may_reach, note_named
 from ..trial.launching import Launching
 from ..trial.workbench import Workbench
-from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
 from .findings import ScalingContext, ScalingFindings, findings_of

@@ -13,11 +13,11 @@ from ..clock import ToldClock
 from ..engines.outcomes import FULL
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
+from ..study.campaign import TuneOutcome, tuned
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
 from ..study.sized_study import SiteFacts, SizedStudy, sized_study
 from ..trial.ladder import ladder
-from ..tuning.campaign import TuneOutcome, tuned
 from ..units import dollars, duration
 from ..user_dirs import UserDirs
 from ..words import counted

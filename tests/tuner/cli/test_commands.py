@@ -44,7 +44,7 @@ ELSEWHERE = (
     "runners.virtual",
     "tuner.machine.interfaces",
     "tuner.simulation",
-    "tuner.tuning.warm_start",
+    "tuner.study.warm_start",
     "tuner.service",
 )
 MOST_OF_STUDY = 216

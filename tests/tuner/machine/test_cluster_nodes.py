@@ -34,8 +34,8 @@ from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.real_cluster import RealCluster, check_parallel
 from tuner.machine.survey import Instruments, SurveyWish, survey
 from tuner.options import TuneOptions
+from tuner.study.sizing.size import load_space
 from tuner.trial.plan import require_settings
-from tuner.tuning.sizing import load_space
 from tuner.user_dirs import UserDirs
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")

@@ -22,6 +22,7 @@ from tuner.engines.outcomes import Rung
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.stopping import Stopping, StopRequest
+from tuner.study.campaign import tuned
 from tuner.study.lifecycle import MachineFacts, begin, closing_study
 from tuner.study.session import StudyContext
 from tuner.study.sized_study import SiteFacts, sized_study
@@ -30,7 +31,6 @@ from tuner.trial.launch import LaunchResult, LaunchWatch, run_folder
 from tuner.trial.observers.contract import LaunchObserver, WatchedLaunch
 from tuner.trial.plan import TrialPlan
 from tuner.trial.plausible import unknown_limits
-from tuner.tuning.campaign import tuned
 
 
 @dataclass

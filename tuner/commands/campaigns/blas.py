@@ -18,12 +18,12 @@ from ...reports.library_ranking import LibraryRanking
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
+from ...study.enter import enter
+from ...study.library_shootout import BlasCampaign
 from ...study.lifecycle import closing_study
 from ...study.names import is_shootout, resume_command
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
-from ...tuning.enter import enter
-from ...tuning.library_shootout import BlasCampaign
 from ...words import listed
 from ..session import Session, open_session
 from ..set_up import set_up

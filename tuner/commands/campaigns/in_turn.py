@@ -28,6 +28,7 @@ from ...options import TuneOptions
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.enter import machine_facts
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
 from ...study.occasions import MACHINE
@@ -35,7 +36,6 @@ from ...study.rounds import Competitor, End, Played, Rounds, SteadyLoad
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
 from ...trial.workbench import Workbench
-from ...tuning.enter import machine_facts
 from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session

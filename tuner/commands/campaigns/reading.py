@@ -26,7 +26,7 @@ from ...options import (
 )
 from ...simulation.options import SimulationOptions, simulation_options, time_budget
 from ...study.objective import check_objective, check_pareto
-from ...tuning.warm_start import absolute
+from ...study.warm_start import absolute
 from ...units import parse_duration_s
 
 DEFAULT_BLAS_S, DEFAULT_FULL_BLAS = 600.0, 12

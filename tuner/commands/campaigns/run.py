@@ -31,17 +31,17 @@ from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.enter import machine_facts
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_runs, closing_study, elapsed_s
 from ...study.objective import ranking_of
 from ...study.rounds import SteadyLoad, extra_runs, extra_sentence, may_win
+from ...study.sizing.prediction import prediction_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.ask_and_tell import ask_and_tell
 from ...trial.launch import LaunchOutcome
 from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
 from ...trial.workbench import Workbench
-from ...tuning.enter import machine_facts
-from ...tuning.prediction import prediction_of
 from ...user_files import read_text
 from ...words import counted, listed
 from ..session import Session, open_session

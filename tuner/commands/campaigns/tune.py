@@ -33,17 +33,17 @@ from ...preflight.looking import before_runs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
+from ...study import campaign
+from ...study.campaign import TuneOutcome, require_alike_parts
 from ...study.cautions import cautions_of, fewer_nodes
+from ...study.enter import enter
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, resume_command, study_folder
 from ...study.objective import check_inputs, fastest_of, ranking_of
+from ...study.seeding import Opening, simulated_ranking
+from ...study.sizing.size import load_space, searched_n
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench, measures_power
-from ...tuning import campaign
-from ...tuning.campaign import TuneOutcome, require_alike_parts
-from ...tuning.enter import enter
-from ...tuning.seeding import Opening, simulated_ranking
-from ...tuning.sizing import load_space, searched_n
 from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
@@ -52,8 +52,8 @@ from ..set_up import set_up
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
-    from ...tuning.prediction import NotedPrediction
-    from ...tuning.winner import WinnerFiles
+    from ...study.sizing.prediction import NotedPrediction
+    from ...study.winner import WinnerFiles
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if options.cluster is None:
         check_inputs(options.objective, options.pareto, **facts_that_count(options))
     if options.warm_start:
-        from ...tuning.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
+        from ...study.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
 
         for source in options.warm_start:
             read_source(store, source)
@@ -530,7 +530,7 @@ def _result(request: TuneRequest, outcome: TuneOutcome, session: Session) -> Tun
         raise TunerError(_no_result(study, store, db))
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
-    from ...tuning.winner import write_winner  # noqa: PLC0415 - needed at the end
+    from ...study.winner import write_winner  # noqa: PLC0415 - needed at the end
 
     summary = StudySummary.of(study, outcome.ranking, fastest=fastest_of(store, study))
     result = TuneResult(

@@ -14,7 +14,7 @@ from ...reports.library_ranking import LibraryRanking
 from ...reports.summary import StudySummary
 from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
-from ...tuning.winner import command_text
+from ...study.winner import command_text
 from .show import state
 
 

@@ -28,7 +28,7 @@ from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studie
 from tuner.errors import UsageError
 from tuner.messages.trials import TrialModel
 from tuner.replay.csv_table import read_csv
-from tuner.tuning.warm_start import read_source
+from tuner.study.warm_start import read_source
 
 HPL_OUTPUTS = Path(__file__).parents[3] / "hpl/data"
 EXCERPT = "WR11C2R4        6000   192     1     2               2.00              7.2e+01\n"

@@ -24,29 +24,29 @@ from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
-from ..study.cautions import note_lost
-from ..study.lifecycle import BegunStudy
-from ..study.names import resume_command
-from ..study.objective import Objective, of_study
-from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.search.loop import STOPPED
-from ..study.search.reference_runs import tell_changes
-from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
-from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
-from ..study.session import StudyContext, StudySession
-from ..study.sized_study import SiteFacts, SizedStudy, new_engine, tell_earlier
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from ..words import listed
-from .pilot import timed_at_first
+from .cautions import note_lost
+from .lifecycle import BegunStudy
+from .names import resume_command
+from .objective import Objective, of_study
+from .open import OpenStudy, StudyOpener, next_session
+from .search.loop import STOPPED
+from .search.reference_runs import tell_changes
+from .search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
+from .search.trials import LaunchBreaker, StudyTrials, UnavailableParts
 from .seeding import Opening, probes, seed_engine
-from .sizing import load_space, programs_for, size
-from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
+from .session import StudyContext, StudySession
+from .sized_study import SiteFacts, SizedStudy, new_engine, tell_earlier
+from .sizing.pilot import timed_at_first
+from .sizing.size import load_space, programs_for, size
+from .sizing.whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
 if TYPE_CHECKING:
-    from .prediction import NotedPrediction
+    from .sizing.prediction import NotedPrediction
 
 
 @dataclass(frozen=True)

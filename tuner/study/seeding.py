@@ -15,7 +15,7 @@ from ..engines.probes import Probes
 from ..errors import UsageError
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.session import StudySession
+from .session import StudySession
 
 if TYPE_CHECKING:
     from .warm_start import Advice, Source

@@ -21,21 +21,21 @@ from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import bringing, rivals, with_one_blas
 from ..options import TuneOptions
-from ..study.lifecycle import BegunStudy, elapsed_s
-from ..study.objective import Objective
-from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.order import CLAIMED, Order, champions, contradicted, near, shown_noise
-from ..study.rounds import Competitor, Played, Rounds, SteadyLoad
-from ..study.search.reference_runs import tell_changes
-from ..study.search.trials import UnavailableParts
-from ..study.session import StudyContext
-from ..study.shootout import blas_of, n_of
-from ..study.sized_study import SizedStudy
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
 from .campaign import Campaign, prepare, quiet_wait
-from .sizing import BudgetTooSmallError, load_space, searched_n
+from .lifecycle import BegunStudy, elapsed_s
+from .objective import Objective
+from .open import OpenStudy, StudyOpener, next_session
+from .order import CLAIMED, Order, champions, contradicted, near, shown_noise
+from .rounds import Competitor, Played, Rounds, SteadyLoad
+from .search.reference_runs import tell_changes
+from .search.trials import UnavailableParts
+from .session import StudyContext
+from .shootout import blas_of, n_of
+from .sized_study import SizedStudy
+from .sizing.size import BudgetTooSmallError, load_space, searched_n
 
 SEARCH_PART = 0.65
 """Part of the time for the searches; the rest is for the rounds."""
