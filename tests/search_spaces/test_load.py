@@ -181,10 +181,7 @@ NB = 192
         ('[parameters]\nblas = ["auto"]\n', "blas = auto: expected a BLAS name"),
         ('[parameters]\ngrid = ["02x2"]\n', "expected P x Q"),
         ("[parameters]\nnet.mtu = -1\n", "net.mtu = -1: expected a whole number of bytes, at least 68, at most 65535"),
-        (
-            "[parameters]\nsus.colour = 1\n",
-            "parameters.sus.colour: unknown parameter sus.colour: known are ",
-        ),
+        ("[parameters]\nsus.colour = 1\n", "parameters.sus.colour: unknown parameter sus.colour: known are "),
         ("[parameters]\nNB = 64\n[[start]]\nnet.mtu = 9\n", "start 1: net.mtu = 9: expected a whole number of bytes"),
         ("[parameters]\nNB = { low = 1, high = 2_000_000_000 }\n", "has more than 10000 values"),
         ("[parameters]\nNB = { low = 1, high = 8, log = 1 }\n", "log must be true or false"),
@@ -345,10 +342,7 @@ def test_a_number_that_was_written_with_a_comma_gets_a_hint(values: dict[str, li
 
 @pytest.mark.parametrize(
     ("line", "hint"),
-    [
-        ("NB = 144,5", "write 144.5 for one number, [144, 5] for two"),
-        ("blas = atlas", 'names need quotes: "atlas"'),
-    ],
+    [("NB = 144,5", "write 144.5 for one number, [144, 5] for two"), ("blas = atlas", 'names need quotes: "atlas"')],
 )
 def test_what_toml_does_not_read_gets_a_hint_what_to_write(line: str, hint: str) -> None:
     with pytest.raises(SpaceError, match="is not TOML") as caught:

@@ -5,8 +5,7 @@ from tuner.units import compact, dollars, duration, gibibytes, parse_duration_s
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("0.5h", 1800), (" 1H ", 3600)],
+    ("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("0.5h", 1800), (" 1H ", 3600)]
 )
 def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_duration_s(text, "budget") == seconds

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from present import present
 from record_builders import START, begun, finished
 from sqlalchemy import create_engine, inspect
 
@@ -240,9 +241,7 @@ def test_a_database_of_schema_5_takes_campaigns(written: Store) -> None:
 
 @of_schema(6)
 def test_a_database_of_schema_6_takes_checks_of_nodes(written: Store) -> None:
-    waiting = written.queue.find("waits")
-    assert waiting is not None
-    assert waiting.order.document == {"kind": "tune", "space": "quick"}
+    assert present(written.queue.find("waits")).order.document == {"kind": "tune", "space": "quick"}
     assert [row.noted.target for row in written.audit.newest(5)] == ["waits"]
     assert written.node_checks.lines() == []
 
@@ -290,9 +289,7 @@ def test_originals_of_schema_11_are_of_unknown_machines_and_nobody_is_told_of_it
     assert kept == left[0]
     written.network.forget([one.key for one in left])
     assert written.network.originals() == []
-    ended = written.queue.find("monday")
-    assert ended is not None
-    assert ended.state == "done"
+    assert present(written.queue.find("monday")).state == "done"
     assert written.untold.take() is None
 
 

@@ -234,10 +234,7 @@ def test_nothing_outlives_a_killed_hpltune(slurm: SlurmLab, tmp_path: Path, *, r
         f"runner.submit(Job(program=({job.program[0]!r},), ranks=2, directory=folder, walltime_s=600))\n"
         "time.sleep(600)\n"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", text],
-        cwd=Path(__file__).parents[4],
-    )
+    parent = subprocess.Popen([sys.executable, "-c", text], cwd=Path(__file__).parents[4])
     until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
     if reuse:
         time.sleep(6)  # longer than the lease
