@@ -77,14 +77,10 @@ def test_a_login_shell_that_runs_nothing_is_said(tmp_path: Path, text: str, why:
 @pytest.mark.parametrize(
     ("text", "host"),
     [
-        ("fd77::2", "fd77::2"),
-        ("[FD77:0::2]", "fd77::2"),
-        ("fe80::1%eth0", "fe80::1%eth0"),
-        ("::ffff:10.77.0.2", "::ffff:10.77.0.2"),
-        ("10.77.0.2", "10.77.0.2"),
-        ("node-1.site", "node-1.site"),
+        ("fd77::2", "fd77::2"), ("[FD77:0::2]", "fd77::2"), ("fe80::1%eth0", "fe80::1%eth0"),
+        ("::ffff:10.77.0.2", "::ffff:10.77.0.2"), ("10.77.0.2", "10.77.0.2"), ("node-1.site", "node-1.site"),
     ],
-)
+)  # fmt: skip
 def test_names_and_addresses_of_both_kinds_are_hosts(text: str, host: str) -> None:
     assert str(host_named(text)).replace("a4d:2", "10.77.0.2") == host
     assert HOST_NAME.fullmatch(launcher_name(host)), "launchers split hosts at colons"

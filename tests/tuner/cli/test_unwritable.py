@@ -99,14 +99,10 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [
-        ("show", ">&-"),
-        ("show study --json", "2>&-"),
-        ("export csv study", "2>&-"),
-        ("--version", ">&- 2>&-"),
-        ("show study --json", "<&- >&- 2>&-"),
-        ("export csv study", "<&- >&- 2>&-"),
+        ("show", ">&-"), ("show study --json", "2>&-"), ("export csv study", "2>&-"), ("--version", ">&- 2>&-"),
+        ("show study --json", "<&- >&- 2>&-"), ("export csv study", "<&- >&- 2>&-"),
     ],
-)
+)  # fmt: skip
 def test_what_is_printed_to_a_closed_stream_goes_nowhere(home: Path, closed: str, arguments: str) -> None:
     (home / "data").mkdir()
     with Store.open(home / "data/hpltune.db") as store:

@@ -343,15 +343,10 @@ def test_nodes_are_told_with_what_slurm_knows_of_them(slurm: SlurmLab) -> None:
 @pytest.mark.parametrize(
     ("asked", "names"),
     [
-        ({}, ["n1", "n2"]),
-        ({"nodelist": "n[2]"}, ["n2"]),
-        ({"exclude": "n2"}, ["n1"]),
-        ({"constraint": "ib"}, ["n1"]),
-        ({"constraint": "fast&ib"}, ["n1"]),
-        ({"constraint": "ib&slow"}, []),
-        ({"constraint": "ib|slow"}, ["n1", "n2"]),
+        ({}, ["n1", "n2"]), ({"nodelist": "n[2]"}, ["n2"]), ({"exclude": "n2"}, ["n1"]), ({"constraint": "ib"}, ["n1"]),
+        ({"constraint": "fast&ib"}, ["n1"]), ({"constraint": "ib&slow"}, []), ({"constraint": "ib|slow"}, ["n1", "n2"]),
     ],
-)
+)  # fmt: skip
 def test_only_nodes_that_a_job_may_get_are_looked_at(slurm: SlurmLab, asked: dict[str, str], names: list[str]) -> None:
     slurm.wait_for_nodes()
     assert [node.name for node in candidates(None, **asked)] == names

@@ -232,20 +232,12 @@ def test_a_check_repeats_no_campaign_whose_parameters_nobody_offers(client: Test
 
 WORDS = {
     "tune": {
-        "engine",
-        "objective",
-        "pareto",
-        "power_source",
-        "wait_for_quiet",
-        "nodes_check",
-        "budget",
-        "run_time",
-        "limit",
+        "engine", "objective", "pareto", "power_source", "wait_for_quiet", "nodes_check", "budget", "run_time", "limit",
     },
     "blas": {"budget", "wait_for_quiet"},
     "check": {"wait_for_quiet"},
     "nodes": {"benchmarks", "wait_for_quiet", "blas", "baseline"},
-}
+}  # fmt: skip
 """Keys of documents that are read as words, times or numbers of checks, and never as files, programs or hosts."""
 
 
