@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from present import present
 from record_builders import START, begun, finished
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import Engine, NullPool, create_engine, inspect
 
 from results.errors import ResultsError, StoreWarning
 from results.record import Invalidity, Kind, StudyNotes, ToldCaution, TrialState
@@ -58,9 +58,14 @@ def made_on_this_host(path: Path) -> None:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner IS NOT NULL", (owner,))  # noqa: S608
 
 
-def structure(path: Path) -> dict[str, object]:
+def engine_of(place: str) -> Engine:
+    kind, _, rest = place.partition("postgresql:")
+    return create_engine(f"postgresql+psycopg:{rest}" if rest else f"sqlite:///{kind}", poolclass=NullPool)
+
+
+def structure(path: Path | str) -> dict[str, object]:
     """Tables with their columns, keys and indexes."""
-    inspector = inspect(create_engine(f"sqlite:///{path}"))
+    inspector = inspect(engine_of(str(path)))
     return {
         table: (
             sorted((one["name"], str(one["type"]), one["nullable"]) for one in inspector.get_columns(table)),
@@ -84,12 +89,14 @@ def with_step(monkeypatch: pytest.MonkeyPatch, name: str, *statements: str) -> N
     monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, (name, statements)))
 
 
-def test_migrations_make_the_tables_that_the_program_reads(tmp_path: Path) -> None:
-    Store.open(tmp_path / "migrated.db").close()
-    METADATA.create_all(create_engine(f"sqlite:///{tmp_path / 'described.db'}"))
-    migrated = structure(tmp_path / "migrated.db")
+def test_migrations_make_the_tables_that_the_program_reads(place: str) -> None:
+    METADATA.create_all(engine_of(place))
+    described = structure(place)
+    METADATA.drop_all(engine_of(place))
+    Store.open(place).close()
+    migrated = structure(place)
     del migrated[migrations.MARKER]
-    assert migrated == structure(tmp_path / "described.db")
+    assert migrated == described
 
 
 def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
