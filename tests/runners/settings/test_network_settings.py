@@ -125,18 +125,10 @@ def test_no_text_breaks_a_reader(name: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("mtu", 67),
-        ("mtu", "1500 up"),
-        ("mtu", True),
-        ("tso", "maybe"),
-        ("rx_ring", 0),
-        ("rx_usecs", -1),
-        ("tcp_rmem", "1 2"),
-        ("tcp_rmem", "1 2 3; reboot"),
-        ("tcp_congestion", "cubic net.x=1"),
-        ("rmem_max", "1e6"),
+        ("mtu", 67), ("mtu", "1500 up"), ("mtu", True), ("tso", "maybe"), ("rx_ring", 0), ("rx_usecs", -1),
+        ("tcp_rmem", "1 2"), ("tcp_rmem", "1 2 3; reboot"), ("tcp_congestion", "cubic net.x=1"), ("rmem_max", "1e6"),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_is_not_legal_reaches_no_command_line(name: str, value: str | int) -> None:
     with pytest.raises(RefusedError, match=f"net.{name} = .*: expected "):
         HOST[f"net.{name}"].apply("eth0", value)

@@ -463,11 +463,7 @@ def facts(*cores: int, limit_s: float | None = None) -> BatchFacts:
     ("told", "cores", "sentences"),
     [
         (facts(48, 48), None, []),
-        (
-            facts(8, 48, 48),
-            None,
-            [DIFFERENT],
-        ),
+        (facts(8, 48, 48), None, [DIFFERENT]),
         (facts(8, 48, 48), 48, []),
         (facts(8, 48, 48, limit_s=3600.0), None, []),
     ],

@@ -59,8 +59,7 @@ def counting(open_mpi: Mpi, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     folder, starts = home / "bin", home / "starts"
     folder.mkdir()
     program(
-        folder / "mpirun",
-        f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {starts}\nexec {open_mpi.mpirun} "$@"\n',
+        folder / "mpirun", f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {starts}\nexec {open_mpi.mpirun} "$@"\n'
     )
     program(folder / "mpicc", f'#!/bin/sh\nexec {open_mpi.mpicc} "$@"\n')
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

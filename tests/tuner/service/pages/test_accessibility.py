@@ -22,24 +22,10 @@ from results.store.store import Store
 
 AXE = (Path(__file__).parents[3] / "assets/axe/axe.min.js").read_text(encoding="utf-8")
 PAGES = (
-    "/",
-    "/new",
-    "/compare",
-    "/dat?cores=64&memory=256GiB",
-    "/compare?studies=before&studies=after",
-    "/campaigns/after",
-    "/campaigns/after/trials/1",
-    "/campaigns/runs",
-    "/campaigns/waits",
-    "/node-checks",
-    "/node-checks/1",
-    "/node-checks/2",
-    "/tokens",
-    "/audit",
-    "/campaigns/nobody",
-    "/docs",
-    "/sign-in",
-)
+    "/", "/new", "/compare", "/dat?cores=64&memory=256GiB", "/compare?studies=before&studies=after", "/campaigns/after",
+    "/campaigns/after/trials/1", "/campaigns/runs", "/campaigns/waits", "/node-checks", "/node-checks/1",
+    "/node-checks/2", "/tokens", "/audit", "/campaigns/nobody", "/docs", "/sign-in",
+)  # fmt: skip
 LOOKS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((400, "dark"), (1280, "light"))
 """Each width and each scheme once: as the styles are, none depends on both."""
 MEDIA = r"@media[^{]*\{(?:[^{}]*@media)?"
