@@ -1,8 +1,6 @@
 """An HPL.dat for a machine of which only a few figures are known."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from tuner.commands.described_dat import described_dat
 from tuner.errors import UsageError
 from tuner.units import parse_bytes
 
-Run = Callable[..., CompletedProcess[str]]
 LARGE = DatAsk(nodes=16, cores=64, memory="256GiB", network="100g")
 
 

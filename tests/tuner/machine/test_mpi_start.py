@@ -26,8 +26,6 @@ from tuner.machine.survey import Instruments, usable_mpis
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 
-FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
-
 
 @pytest.fixture(autouse=True)
 def no_variables_of_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
