@@ -31,7 +31,7 @@ from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
+FAKE = Path(__file__).parents[3] / "fake_bin/mpirun"
 Told = Callable[..., tuple[list[str], Probes]]
 NOTHING = Probes(nodes=1)
 
