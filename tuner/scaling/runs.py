@@ -16,6 +16,7 @@ from ..errors import UsageError
 from ..events import Notice, TrialEnded
 from ..machine.problem_size import SMALLEST_N, textbook
 from ..study.file_run import key_of
+from ..study.search.search_limits import limit_s
 from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
 from ..trial.evaluate import memory_shortage
 from ..trial.judge import Failure
@@ -228,9 +229,14 @@ class ScalingSite:
             return plan.reason
         return memory_shortage(plan, site.machine) if site.machine else None
 
-    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
-        """Begin a run on its nodes, once more after a lost node came back; return the ticket of its outcome."""
-        params, limits = self.params(run), LaunchLimits(limit_s=self.limit_s, expected_s=expected_s)
+    def begin(self, run: PlannedRun, expected_s: float | None, most_s: float = math.inf) -> int:
+        """Begin a run on its nodes, once more after a lost node came back; return the ticket of its outcome.
+
+        Args:
+            most_s: after so many seconds it is ended, where that is less than for any run.
+        """
+        limits = LaunchLimits(limit_s=min(self.limit_s, most_s), expected_s=expected_s)
+        params = self.params(run)
         nodes = counted(run.count, "node") if run.nodes else ""
         varied = nodes and nodes + (", shuffled" if run.order is NodeOrder.SHUFFLED else "")
         point = ListedPoint(params=params, key=key_of(params), limits=limits, varied=varied, site=self._of(run))
@@ -290,6 +296,7 @@ class ScalingRuns:
     lost: list[str] = field(default_factory=list, init=False)
     skipped: int = field(default=0, init=False)
     missed: int = field(default=0, init=False)
+    _until_s: float = field(default=math.inf, init=False)
     _waiting: deque[PlannedRun] = field(default_factory=deque, init=False)
     _under_way: dict[int, tuple[PlannedRun, float]] = field(default_factory=dict, init=False)
 
@@ -309,20 +316,20 @@ class ScalingRuns:
             self.site.launching.listener(
                 Notice(f"{counted(len(self.records), 'run')} of this study are known already.")
             )
-        until_s = self.site.launching.clock.now_s() + self.limit_s
-        launching, ask = self.site.launching, lambda: self._next(until_s)
-        ask_and_tell(launching, launching.stop, ask=ask, start=self._start, tell=self._tell)
+        launching = self.site.launching
+        self._until_s = launching.clock.now_s() + self.limit_s
+        ask_and_tell(launching, launching.stop, ask=self._next, start=self._start, tell=self._tell)
         if self.skipped and not self.lost:
             self.site.launching.listener(
                 Notice(f"{counted(self.skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over.")
             )
 
-    def _next(self, until_s: float) -> PlannedRun | None:
+    def _next(self) -> PlannedRun | None:
         """The next run, on nodes that are left, without those for which there are too few or too little time."""
         left = len(self.site.names)
         while self._waiting:
             run = self._waiting.popleft()
-            in_time = not self.records or self.site.launching.clock.now_s() + self.pace.expected_s(run) <= until_s
+            in_time = not self.records or self.site.launching.clock.now_s() + self.pace.expected_s(run) <= self._until_s
             if in_time and (run.count <= left or not run.nodes):
                 spare = [number for number in range(left) if number not in run.nodes]
                 nodes = tuple(number if number < left else spare.pop() for number in run.nodes)
@@ -331,7 +338,9 @@ class ScalingRuns:
         return None
 
     def _start(self, run: PlannedRun) -> None:
-        self._under_way[self.site.begin(run, self.pace.expected_s(run))] = run, self.site.launching.clock.now_s()
+        expected_s, now_s = self.pace.expected_s(run), self.site.launching.clock.now_s()
+        most_s = max(limit_s(expected_s, None, math.inf), self._until_s - now_s)  # a first run may take all the time
+        self._under_way[self.site.begin(run, expected_s, most_s)] = run, now_s
 
     def _tell(self, ended: LaunchOutcome) -> None:
         """Record a run, and go on without nodes that are lost; a run that died with one waits for its turn again."""

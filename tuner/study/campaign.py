@@ -126,7 +126,7 @@ def tune(
             if sized := campaign.sized():
                 return tuned(sized, options, quiet=quiet, joined=begun.joined)
             session.end()
-            return TuneOutcome(name, [], None, STOPPED, interrupted=True)
+            return TuneOutcome(name, session.ranking(), None, STOPPED, interrupted=True)
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
             try:

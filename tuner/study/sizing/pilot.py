@@ -100,7 +100,8 @@ def pilot(
             break
         if not record.ranked:
             raise TunerError(
-                f"the first run of HPL failed, so nothing can be tuned: {record.reason}. "
+                f"{'a larger' if samples else 'the first'} run of HPL failed, so nothing can be tuned: "
+                f"{record.reason}. "
                 f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
                 f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )

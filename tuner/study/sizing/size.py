@@ -137,7 +137,7 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
     samples = pilot(trials, wanted_s, first_runs(earlier, site.node_count), asked_n)
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
-    if not samples:
+    if session.stopped:
         return None
     largest_n = full_memory_n(site, fraction=options.memory_fraction)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
