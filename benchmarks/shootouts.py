@@ -18,8 +18,8 @@ from script import as_script, count
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 from results.stats.noise import noise_of
-from tuner.study.confirmation import FINALISTS
 from tuner.study.order import Order
+from tuner.study.sized_study import FINALISTS
 
 MOST_ROUNDS = 12
 GAPS = {"equal": (0.0, 0.0), "1 % apart": (0.01, 0.0), "three equal": (0.0, 0.0, 0.0), "1 % each": (0.02, 0.01, 0.0)}

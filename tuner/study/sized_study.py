@@ -1,14 +1,16 @@
 """A study of which it is known what its runs take: its engine, its search and its confirmation, on any sites."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 from hpl.params import Scalar
 from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, rank
 from search_spaces.load import passed_over
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
@@ -18,24 +20,27 @@ from ..engines.base import Engine, EngineContext, in_gflops
 from ..engines.outcomes import FULL, Ladder
 from ..engines.probes import Probes
 from ..engines.registry import make_engine
+from ..events import PhaseStarted
 from ..options import TuneOptions
 from ..trial.early_stopping import EarlyStopping, updated
 from ..trial.ladder import rung_of
 from ..trial.site import Site
-from .confirmation import FINALISTS, Confirmation
+from ..words import counted
 from .ledger import Incumbent, Ledger
 from .lifecycle import BegunStudy
-from .names import SEARCHED, is_compared
+from .names import RANKED, SEARCHED, is_compared
 from .objective import Objective
 from .open import StudyOpener
-from .rounds import SteadyLoad
-from .search.budget_rule import BudgetRule, FailuresInARow
-from .search.loop import OtherProcesses, Search, replay_records
+from .rounds import Competitor, End, Rounds, SteadyLoad
+from .search.loop import BudgetRule, FailuresInARow, OtherProcesses, Search, replay_records
 from .search.reference_runs import ReferenceRuns
 from .search.search_limits import RunTime
 from .search.trials import FixedLimits, StudyTrials
 from .session import StudyContext, StudySession
-from .shootout import libraries_of
+from .shootout import libraries_of, with_rivals
+
+FINALISTS = 3
+"""Configurations that are measured again before one is called the winner."""
 
 
 @dataclass
@@ -80,6 +85,64 @@ class SiteFacts:
     noisy: bool = True
     most_runs: Callable[[Point], int] | None = None
     told_clock: ToldClock | None = None
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Repeats the finalists of a study as far as its budget allows.
+
+    Attributes:
+        trials: runs them.
+        each_blas: libraries are compared, so that the best of each is confirmed.
+        load: of the machine, as the search hears of it; None where nobody else does.
+    """
+
+    trials: StudyTrials[Any]
+    run_time: RunTime
+    each_blas: bool = False
+    load: SteadyLoad | None = None
+
+    def run(self, repeats: int, kind: Kind = Kind.CONFIRMATION) -> Sequence[Ranked]:
+        """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew.
+
+        What was disturbed runs again at once where the runs that are left still fit the budget.
+        """
+        session, full_s = self.trials.session, self.run_time.full_s
+        ranking = session.ranking()
+        finalists = session.objective.finalists(ranking, FINALISTS)
+        if self.each_blas:
+            finalists = with_rivals(session.objective, finalists, ranking)
+        competitors = {
+            one.key: Competitor.of(one.key, partial(self.trials.trial, one.params, kind), full_s) for one in finalists
+        }
+        due = self._due(finalists, repeats)
+        played = Rounds(
+            competitors=list(competitors.values()),
+            order=lambda *_: [competitors[one.key] for one in due],
+            ends=lambda played, _: "" if played.begun or not due else None,
+            meter=session.meter,
+            context=session.context,
+            phase=PhaseStarted("confirmation", len(due)),
+            load=self.load or SteadyLoad(session.say),
+            apart=True,
+            best_gflops=ranking[0].expected_gflops if ranking else None,
+        ).play()
+        if played.end in {End.TIME, End.LOAD}:
+            planned = counted(len(due), "run")
+            done = f"after {played.turns} of {planned}" if played.turns else f"before the first of {planned}"
+            session.say(f"The confirmation ends {done}: {played.why}.")
+        return session.ranking()
+
+    def runs_due(self, repeats: int) -> int:
+        """How many runs would confirm the finalists that there are now."""
+        session = self.trials.session
+        return len(self._due(session.objective.finalists(rank(session.records(RANKED)), FINALISTS), repeats))
+
+    def _due(self, finalists: Sequence[Ranked], repeats: int) -> list[Ranked]:
+        """Which of the finalists run, in their order: each as often as that tells something new."""
+        ran, most = Counter(record.key for record in self.trials.session.records(RANKED)), self.trials.most_runs
+        turns = product(range(repeats), finalists)
+        return [one for turn, one in turns if most is None or ran[one.key] + turn < most(one.params)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,8 +33,9 @@ def test_a_run_that_hangs_does_not_take_a_day_of_scale(hpltune_process: Run, hom
 
 @pytest.mark.usefixtures("mpirun")
 def test_a_result_that_is_no_number_ends_a_study_with_a_sentence(hpltune: Run, home: Path) -> None:
-    code = r"""sys.stdout.buffer.write(bytes(range(256))*2000); sys.stdout.buffer.write(b"\nWR11C2R4 512 32 1 2 nan inf\n||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= nan ...... PASSED\n\0\0\n"); sys.stdout.flush()
-"""
+    row = "WR11C2R4 512 32 1 2 nan inf"
+    check = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= nan ...... PASSED"
+    code = f"sys.stdout.buffer.write(bytes(range(256)) * 2000 + {chr(10).join(('', row, check, ''))!r}.encode())\n"
     xhpl = program(home / "xhpl", f"#!{sys.executable}\nimport sys\n# HPL.dat HPLinpack\n{code}")
     done = hpltune("tune", "--xhpl", str(xhpl), "--budget", "10s")
     assert "Traceback" not in done.stderr, done.stderr[-300:]

@@ -28,7 +28,6 @@ from ...trial.evaluate import Evaluator
 from ...trial.ladder import PREFIX_PARTS, ladder
 from ...trial.plan import parse_layout
 from ...units import duration
-from ..confirmation import FINALISTS
 from ..lifecycle import withdraw
 from ..machine_changes import noise_of_pilots, note_noise
 from ..names import SEARCHED
@@ -36,6 +35,7 @@ from ..search.search_limits import RunTimeEstimate
 from ..search.trials import StudyTrials
 from ..session import StudySession
 from ..shootout import libraries_of, small_n
+from ..sized_study import FINALISTS
 from .pilot import on_nodes, pilot, target_s
 from .whole_memory import SMALLER_COST
 
