@@ -142,7 +142,7 @@ def _remarks(
     if noise is not None and not short:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
     expected = expected_sentence(shown[0], interval_of(study, shown[0]))
-    if expected is not None and not short:
+    if expected is not None and not (short and interval_of(study, shown[0])):
         said.append(expected)
     if fastest is not None and (noise is not None or not fastest.is_rmax or fastest.place(ranking) != 1):
         said.append(fastest.sentence(ranking))

@@ -110,8 +110,7 @@ class ScalingPlan:
 
 def usual_counts(size: int) -> tuple[int, ...]:
     """1, 2, 4, … up to the size, and the size itself."""
-    doubled = [2**power for power in range(size.bit_length()) if 2**power <= size]
-    return tuple(dict.fromkeys([*doubled, size]))
+    return tuple(dict.fromkeys([*(2**power for power in range(size.bit_length())), size]))
 
 
 def check_counts(counts: Sequence[int], size: int, noun: str, where: str) -> tuple[int, ...]:

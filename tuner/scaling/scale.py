@@ -235,8 +235,7 @@ def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> Sca
         )
     nb = request.nb or (stored[1] if stored else place.usual_nb)
     site.own = {**site.own, "NB": nb}
-    size = len(site.names)
-    plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, size)
+    plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, len(site.names))
     n = request.n or (stored[0] if stored else place.most_n(plan))
     soon = not (request.n or stored or full)
     plan = checked_n(place.soon_n(plan, n) if soon else n, plan, site, request.n)

@@ -121,8 +121,7 @@ def note_disturbed(store: Store, study: str) -> None:
     """Keep with a study how many of its runs were disturbed, and by what."""
     found = DisturbedRuns.of(store.records(study))
     if found.disturbed:
-        sentence = found.sentence().rstrip(".")
-        store.note(study, lambda notes: replace(notes, disturbed=sentence))
+        store.note(study, lambda notes: replace(notes, disturbed=found.sentence().rstrip(".")))
 
 
 def note_lost(store: Store, study: str, lost: Sequence[str], there: "Workbench") -> None:

@@ -244,9 +244,8 @@ def extra_runs(repeats: int) -> int:
 
 def extra_sentence(disturbed: Sequence[TrialRecord], runs: int, more: int) -> str:
     """Say that more runs follow than were asked for."""
-    verb = "was" if len(disturbed) == 1 else "were"
     return (
-        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, "
+        f"{len(disturbed)} of {counted(runs, 'run')} {'was' if len(disturbed) == 1 else 'were'} disturbed, "
         f"trial {disturbed[-1].number} because {disturbed[-1].disturbed}: "
         f"{'one more run follows' if more == 1 else f'at most {more} more runs follow'}."
     )

@@ -88,7 +88,6 @@ class ListedPoint:
 
 def start_point(launching: Launching[Any], study: str, point: ListedPoint) -> int:
     """Start an entry of a list, and return the ticket of its outcome."""
-    site = point.site or launching.idle
-    plan = planned(site.plan, point.params, FULL, point.key, point.repeat)
+    plan = planned((point.site or launching.idle).plan, point.params, FULL, point.key, point.repeat)
     trial = PlannedTrial(started(study, point.params, Kind.RUN, point.key), plan, point.varied)
     return launching.start({0: trial}, lambda _: point.limits, point.site)

@@ -1,5 +1,6 @@
 """From a plan and what came of it to the record that is stored."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -154,7 +155,8 @@ def costs_s(measured: LaunchResult) -> list[float]:
     A run without a result took the seconds since it began; those that HPL did not come to cost nothing.
     """
     count, came_to = len(measured.verdict.faults), reached(measured)
-    told_s = [result.time_s for result in measured.verdict.results[:count]]
+    times_s = [result.time_s for result in measured.verdict.results[:count]]
+    told_s = [time_s if 0 <= time_s < math.inf else 0.0 for time_s in times_s]
     scale = min(1.0, measured.cost_s / sum(told_s)) if sum(told_s) > 0 else 1.0
     own_s = [scale * one_s for one_s in told_s]
     if len(own_s) < came_to:
