@@ -127,7 +127,7 @@ def _diagram(figure: Figure) -> Spec:
     looks = {row["look"] for row in values}
     known = {row["look"] for row in values if row.get("low") is not None}
     across, up = ("y", "x") if lying else ("x", "y")
-    encoding = {across: _across(figure, names, lying=lying), up: _up(figure, looks)}
+    encoding = {across: _across(figure, names, lying=lying), up: _up(figure, looks, lying=lying)}
     if len(drawn) > 1:
         encoding["color"] = _colour(drawn)
     layers = [
@@ -194,13 +194,13 @@ def _across(figure: Figure, names: Sequence[str], *, lying: bool) -> Spec:
     return {"field": "x", "type": "quantitative", "title": figure.x_axis or None, "scale": scale, "axis": axis}
 
 
-def _up(figure: Figure, looks: set[str]) -> Spec:
+def _up(figure: Figure, looks: set[str], *, lying: bool) -> Spec:
     """Describe the axis of what was measured."""
     zero = figure.from_zero or "bar" in looks
     scale: Spec = {"zero": True} if zero else {"zero": False, "padding": 8}
-    axis: Spec = {"tickCount": 6}
+    axis: Spec = {"tickCount": 6} | ({"titleAnchor": "end"} if lying else {})
     if figure.y_log:
-        scale, axis = {"type": "log", "nice": False, "padding": 8}, {"format": ",~r", "tickCount": 6}
+        scale, axis = {"type": "log", "nice": False, "padding": 8}, axis | {"format": ",~r"}
     found: Spec = {"field": "y", "type": "quantitative", "title": figure.y_axis, "scale": scale, "axis": axis}
     return found | ({} if figure.stacked else {"stack": None})
 
