@@ -26,6 +26,7 @@ NARROWEST = 120
 """A diagram without its axes, however long its names are."""
 _SIZE = re.compile(r'width="([\d.]+)(?:pt)?" height="([\d.]+)(?:pt)?"')
 _PLACES, _DIGITS = re.compile(r' (?:d|transform|[xy][12]?)="[^"]*"'), re.compile(r"(\.\d\d)\d+")
+_ARIA = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 _COLUMNS = re.compile(r'"columns": ([2-9])')
 _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
@@ -85,7 +86,7 @@ def _svg(themed: str, width: float) -> tuple[str, str]:
         for view in (spec, *spec.get("vconcat", ())):
             if "width" in view:
                 view["width"] = max(NARROWEST, view["width"] + round(width) - WIDTH)
-        drawn = vl_convert.vegalite_to_svg(spec)
+        drawn = _ARIA.sub("", vl_convert.vegalite_to_svg(spec))
         if _size(drawn)[0] <= width + 1.0 or not _COLUMNS.search(themed):
             return json.dumps(spec), _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
         themed = _COLUMNS.sub(lambda found: f'"columns": {int(found[1]) - 1}', themed)  # its legend is too wide

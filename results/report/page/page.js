@@ -15,6 +15,10 @@ async function answer(figure) {
     actions: { export: true, source: false, compiled: false, editor: false },
   });
   const shown = live.querySelector("svg"), menu = live.querySelector("details"), save = menu.querySelector("summary");
+  // To those who listen, a figure is one picture with the name and the table that the page gives it.
+  for (const part of live.querySelectorAll("[role]")) {
+    for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
+  }
   shown.setAttribute("role", "img");
   shown.setAttribute("aria-label", still.getAttribute("aria-label"));
   save.textContent = "Save";
