@@ -32,7 +32,7 @@ from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
-from tuner.tuning.whole_memory import CHANGES_WITH_N, MOST_HOPEFUL
+from tuner.study.sizing.whole_memory import CHANGES_WITH_N, MOST_HOPEFUL
 from tuner.user_dirs import UserDirs
 
 LARGEST_N, STEP = 16_384, 256

@@ -24,7 +24,7 @@ from search_quality import AFTER, part_of
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.opening import SimulatedOpening, scaled_copy
 from tuner.stopping import StopRequest
-from tuner.tuning.warm_start import Advice
+from tuner.study.warm_start import Advice
 from tuner.user_dirs import UserDirs
 
 MOST_RUNS, MOST_TRIALS = 15, 60

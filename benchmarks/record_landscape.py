@@ -42,12 +42,12 @@ from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
+from tuner.study.seeding import probes
+from tuner.study.sizing.pilot import timed
 from tuner.trial.launch import LaunchResult
 from tuner.trial.launching import Launching, MemoryBook
 from tuner.trial.plan import PlanError, plan
 from tuner.trial.workbench import Workbench
-from tuner.tuning.pilot import timed
-from tuner.tuning.seeding import probes
 from tuner.user_dirs import UserDirs
 
 Point = Mapping[str, Scalar]

@@ -19,8 +19,8 @@ from tuner.engines.outcomes import FULL, Fidelity, Ladder, Outcome, Question
 from tuner.engines.probes import Probes
 from tuner.engines.registry import make_engine
 from tuner.replay.landscape import LandscapeError, RecordedLandscape, RecordedPoint, Run
+from tuner.study.warm_start import Advice, advise
 from tuner.trial.ladder import PREFIX_PARTS, ladder
-from tuner.tuning.warm_start import Advice, advise
 
 NOISE = 0.005
 """Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""

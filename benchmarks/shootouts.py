@@ -18,8 +18,8 @@ from script import as_script, count
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 from results.stats.noise import noise_of
-from tuner.study.confirmation import FINALISTS
-from tuner.study.rounds import Rounds
+from tuner.study.order import Order
+from tuner.study.sized_study import FINALISTS
 
 MOST_ROUNDS = 12
 GAPS = {"equal": (0.0, 0.0), "1 % apart": (0.01, 0.0), "three equal": (0.0, 0.0, 0.0), "1 % each": (0.02, 0.01, 0.0)}
@@ -50,7 +50,7 @@ def played(gaps: Sequence[float], machine: MachineKind, draw: np.random.Generato
             lost = draw.exponential(machine.loss) if draw.random() < machine.disturbed else 0.0
             log = gap - machine.drift * turn / MOST_ROUNDS + draw.normal(0.0, machine.noise) - lost
             runs.append(_run(name, float(100 * np.exp(log))))
-        order = Rounds.of(runs, names, shown).order()
+        order = Order.of(runs, names, shown)
         if order.known:
             true = len(set(gaps)) == len(gaps) and [place.blas for place in order.places] == names
             return ("right" if true else "wrong"), turn

@@ -32,9 +32,9 @@ from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
+from tuner.study.sizing.extrapolation import extrapolate
+from tuner.study.sizing.prediction import probability_faster
 from tuner.trial.ladder import PREFIX_PARTS
-from tuner.tuning.extrapolation import extrapolate
-from tuner.tuning.prediction import probability_faster
 from tuner.user_dirs import UserDirs
 
 SAVED = Path(__file__).with_suffix(".json")

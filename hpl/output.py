@@ -170,7 +170,7 @@ class HplResult:
 
     Attributes:
         code: T/V code.
-        time_s: seconds of the solve, to 0.01 s.
+        time_s: seconds of the solve, to 0.01 s; 0 where HPL printed none that can be.
         gflops: the rate; infinite or NaN where HPL printed that.
         residual: the scaled residual, or None where HPL printed none.
         passed: HPL's word about the residual; None where it was not checked, or where the output ends before it.
@@ -431,7 +431,8 @@ def _from_column(words: Sequence[str], at: int, heads: Sequence[str]) -> HplResu
     next_word = words[at + 4 + len(numbers) : at + 5 + len(numbers)]
     if len(numbers) < 2 or (next_word and not next_word[0].startswith("(")):
         return None
-    read = [HplResult(words[0], N, NB, P, Q, numbers[0], rate) for rate in numbers[1:]]
+    time_s = numbers[0] if 0 <= numbers[0] < math.inf else 0.0
+    read = [HplResult(words[0], N, NB, P, Q, time_s, rate) for rate in numbers[1:]]
     headed = heads.index("Gflops") - at - 5 if "Gflops" in heads else -1
     first = [read[headed]] if 0 <= headed < len(read) else []
     return next((result for result in (*first, *reversed(read)) if result.consistent), first[0] if first else read[-1])

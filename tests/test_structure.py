@@ -30,7 +30,6 @@ makes superfluous. Of a new plug-in its file, a hundred lines of tests and a hun
 ROOMS = {
     "study": (
         "tuner/study",
-        "tuner/tuning",
         "tuner/trial",
         "tuner/commands/campaigns",
         "tuner/scaling",

@@ -22,6 +22,7 @@ from rich.text import Text
 from hpl.params import Scalar
 from hpl.variant import is_code
 from results.metrics import rate_text
+from results.record import TrialState
 from results.report.model import Report, outcome
 from results.report.terminal import blocks, can_draw, print_report, say
 from results.stats.ranking import is_full_run
@@ -92,8 +93,7 @@ class Terminal(Console):
 
 def output(*, stderr: bool = False) -> Console:
     """Where people read: colours and the terminal's width only on a terminal."""
-    stream = sys.stderr if stderr else sys.stdout
-    return Terminal(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
+    return Terminal(stderr=stderr, width=None if (sys.stderr if stderr else sys.stdout).isatty() else PIPE_WIDTH)
 
 
 def remark(sentence: str, *, failed: bool = False) -> None:
@@ -107,7 +107,13 @@ def remark(sentence: str, *, failed: bool = False) -> None:
 
 
 class PlainLines:
-    """One line per event that matters, for logs, pipes and screen readers."""
+    """One line per event that matters, for logs, pipes and screen readers.
+
+    Attributes:
+        last: the trial that ended last, where it has no line; "" where each has one.
+    """
+
+    last = ""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -157,12 +163,15 @@ def line(event: TrialEnded, label: str) -> str:
     """A finished trial on one line, with what is left of the budget."""
     left = "" if event.left is None else f"  {event.left} left"
     best = "" if event.best is None else f"  best {event.best.removesuffix(' GFLOPS')}"
-    again = " (again)" if event.again else ""
-    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{again}{best}{left}"
+    label += " (again)" if event.again else ""
+    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{best}{left}"
 
 
 class ShortLines(PlainLines):
-    """What scrolls by on a terminal: trials by what sets them apart, no details, and cautions at the end."""
+    """What scrolls by on a terminal: trials that are the best so far or failed, no details, and cautions at the end.
+
+    Where nothing is searched for, each trial has a line.
+    """
 
     def __init__(self, console: Console) -> None:
         super().__init__(console)
@@ -175,9 +184,8 @@ class ShortLines(PlainLines):
         """Tell the cautions."""
         if self._cautions:
             self._print(f"\n{counted(len(self._cautions), 'caution')}", "bold")
-        for caution in dict.fromkeys(self._cautions):
-            self._print(f"- {caution}")
-        if self._cautions:
+            for caution in dict.fromkeys(self._cautions):
+                self._print(f"- {caution}")
             self._print("")
 
     def _notice(self, event: Notice) -> None:
@@ -190,15 +198,14 @@ class ShortLines(PlainLines):
         if not self._ran and self._cautions:
             self._print(f"{counted(len(self._cautions), 'caution')} so far, told at the end.")
         self._ran, record = True, event.record
-        told = f"#{record.number:<4d} {outcome(record)}  "
-        if not record.ranked:
-            self._print(f"{told}{short_label(label)}")
-            return
-        better = event.best is not None and event.best != self._best
-        words = f"{told}{self._apart(record.params, label, better=better)}"
-        self._best = event.best
-        self._best_params = record.params if better else self._best_params
-        self._print(words, "green" if better else None)
+        better = record.ranked and event.best not in (None, self._best)
+        words = self._apart(record.params, label, better=better) if record.ranked else short_label(label)
+        self.last = f"#{record.number:<4d} {outcome(record)}  {words}"
+        if better:
+            self._best, self._best_params = event.best, record.params
+        if better or record.state is not TrialState.COMPLETE or event.best is None:
+            self._print(self.last, "green" if better else None)
+            self.last = ""
 
     def _apart(self, params: Mapping[str, Scalar], label: str, *, better: bool) -> str:
         """What a configuration has that the best so far has not."""
@@ -226,14 +233,17 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-class _RatesBelow(Progress):
-    """Bars of what runs, and below them the rates so far as a line of small blocks."""
+class _LinesBelow(Progress):
+    """Bars of what runs, and below them the trial that ended last, and the rates so far as a line of small blocks."""
 
     rates: Sequence[float] = ()
+    last = ""
 
     def get_renderables(self) -> Iterator[RenderableType]:
         """Yield what is shown."""
         yield from super().get_renderables()
+        if self.last:
+            yield Text(cut(f"  {self.last}", self.console.width))
         if len(self.rates) >= FEWEST_DRAWN:
             drawn = self.rates[-MOST_DRAWN:]
             yield Text(f"  rates {blocks(drawn, drawn)} {rate_text(min(drawn))} to {rate_text(max(drawn))} GFLOPS")
@@ -250,7 +260,7 @@ class LiveDisplay:
         self._verbose = verbose
         self._lines = PlainLines(console) if verbose else ShortLines(console)
         self._draws = can_draw(console)
-        self._progress = _RatesBelow(
+        self._progress = _LinesBelow(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24 if console.width >= WIDE else 6),
@@ -280,6 +290,7 @@ class LiveDisplay:
         """Update the display."""
         if not isinstance(event, BuildStep | WorkStarted):
             self._lines(event)
+            self._progress.last = self._lines.last
         match event:
             case Notice(doing=True) if not self._verbose:
                 self._tell_now(event.text)

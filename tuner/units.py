@@ -33,8 +33,7 @@ def parse_duration_s(text: str, field: str) -> float:
         if _COMMA.fullmatch(cleaned):
             raise UsageError(f"write it with a point: {cleaned.replace(',', '.')}", field=field, given=text)
         raise UsageError("not a duration; write for example 90s, 5m or 1h30m", field=field, given=text)
-    seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
-    return sensible_s(seconds, field, text)
+    return sensible_s(sum(float(number) * _UNITS_S[unit] for number, unit in parts), field, text)
 
 
 def parse_price_usd(text: str | None, field: str = "price") -> float | None:

@@ -29,8 +29,7 @@ def named(text: str, name_of: Callable[[str], str]) -> str:
     """
     if "⟦" not in text:  # a page has long texts without fields
         return text
-    with_commands = _COMMAND.sub(lambda found: with_options(found[0]), text)
-    return _FIELD.sub(lambda found: name_of(found[1]), with_commands)
+    return _FIELD.sub(lambda found: name_of(found[1]), _COMMAND.sub(lambda found: with_options(found[0]), text))
 
 
 def with_options(text: str) -> str:

@@ -1,6 +1,6 @@
 """Makes the table of a ranking: the figures of each configuration, and the parameters that differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from ..disturbance import Conditions
@@ -29,33 +29,47 @@ def ranking_table(
     ranking: Sequence[Ranked],
     more: Mapping[str, Sequence[str]] = NOTHING,
     intervals: Sequence[Interval] = (),
+    *,
+    short: bool = False,
 ) -> Table:
-    """Build the table of a ranking; a narrow page has the parameters of each configuration below it.
+    """Build the table of a ranking.
 
     Args:
         ranking: the configurations, best first.
         more: more columns, with their cells by head; they are of the expected rate where there is one.
         intervals: of the expected rates; none where they have none.
+        short: the rate that counts, and what varies in one column, which a narrow terminal breaks.
     """
     names = varying(ranking)
     estimates = expected_columns(ranking, intervals)
-    columns = {**measured_columns(ranking), **estimates, **more}
-    of_it = [f"{head} {'is' if head[0] == '%' else 'are'} of it" for head in more if head in OF_A_RATE]
-    cells = {**columns, **{name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}}
+    measured = measured_columns(ranking)
+    figures = {**({"rank": measured["rank"]} if short and estimates else measured), **estimates, **more}
+    values = (
+        {"what varies": list(_differing(ranking, names))}
+        if short and names
+        else {name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}
+    )
+    of_it = [head for head in more if head in OF_A_RATE]
+    also = f"; {', '.join(of_it)} {'are' if of_it[1:] else 'is'} of it" if of_it else ""
+    said = [f"Expected: of one more run, an estimate{also}."] if estimates else []
+    said += ["Below no. 1 stands what differs from it."] if short and len(ranking) > 1 else []
     return Table(
         title,
         (
-            *(Column(head, wrap=Wrap.NEVER, short=SHORT.get(head)) for head in columns),
-            *(Column(name, words=name not in NUMBERS, wrap=Wrap.NEVER) for name in names),
+            *(Column(head, wrap=Wrap.NEVER, short=SHORT.get(head)) for head in figures),
+            *(Column(name, name not in NUMBERS, Wrap.AT_WORDS if short else Wrap.NEVER) for name in values),
         ),
-        tuple(zip(*cells.values(), strict=True)),
+        tuple(zip(*figures.values(), *values.values(), strict=True)),
         bold=frozenset({0}),
-        narrow=tuple(columns),
-        below=tuple(f"{rank}  {named_values(entry.params, names)}" for rank, entry in enumerate(ranking, start=1)),
-        caption=f"Expected: of one more run, an estimate{'; ' if of_it else ''}{', '.join(of_it)}."
-        if estimates
-        else "",
+        caption=" ".join(said),
     )
+
+
+def _differing(ranking: Sequence[Ranked], names: Sequence[str]) -> Iterable[str]:
+    """Yield the values of the first, then of each what differs from them."""
+    for entry in ranking:
+        differ = [name for name in names if entry.params.get(name) != ranking[0].params.get(name)]
+        yield named_values(entry.params, differ or names, " ")
 
 
 def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
@@ -85,7 +99,11 @@ def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -
     """
     if all(entry.believed_gflops is None and (entry.disturbance is None or entry.runs == 1) for entry in ranking):
         return {}
-    columns = {"expected GFLOPS": [_expected(entry) for entry in ranking]}
+    columns = {
+        "expected GFLOPS": [
+            f"{'' if one.disturbance is None else 'at least '}{rate_text(one.expected_gflops)}" for one in ranking
+        ]
+    }
     if any(intervals):
         columns["95 % interval"] = ["-".join(map(rate_text, ends)) if ends else "" for ends in intervals]
     return columns
@@ -101,11 +119,6 @@ def _disturbed(entry: Ranked) -> str:
         return f"{entry.runs - entry.unknown}, {entry.unknown} {Conditions.UNKNOWN}"
     left = {" more": entry.left_out, f" more {Conditions.UNKNOWN}": entry.left_unknown}
     return ", ".join(f"{count}{words}" for words, count in left.items() if count)
-
-
-def _expected(entry: Ranked) -> str:
-    least = "at least " if entry.disturbance is not None else ""
-    return f"{least}{rate_text(entry.expected_gflops)}"
 
 
 def named_values(params: Mapping[str, object], names: Sequence[str], separator: str = "  ") -> str:

@@ -81,8 +81,7 @@ class DisturbedRuns:
         """Say of how many runs nothing is known, where none is known to be disturbed."""
         which = f"{self.runs - self.told} of" if self.told else "all"
         of, them = ("the only run", "it") if self.runs == 1 else (f"{which} {self.runs:,} runs", "them")
-        said = f"Of {of} it is not known whether something disturbed {them}."
-        return said if self.told < self.runs else ""
+        return f"Of {of} it is not known whether something disturbed {them}." if self.told < self.runs else ""
 
     def to_json(self) -> dict[str, object]:
         """Write the same for scripts."""

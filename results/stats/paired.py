@@ -43,8 +43,7 @@ def order_of(rates: Sequence[Sequence[float]]) -> list[int]:
     Args:
         rates: for each rival its rates in GFLOPS, above 0, one a round; at least one round, the same for all.
     """
-    means = [float(np.log(own).mean()) for own in rates]
-    return sorted(range(len(rates)), key=lambda rival: -means[rival])
+    return sorted(range(len(rates)), key=lambda rival: -float(np.log(rates[rival]).mean()))
 
 
 def leads(rates: Sequence[Sequence[float]], pairs: Sequence[tuple[int, int]], shown: float = 0.0) -> list[Lead]:

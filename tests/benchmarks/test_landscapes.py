@@ -121,10 +121,7 @@ def test_a_small_n_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
     ("key", "sentence"),
     [
         ("N", " is no landscape: it lacks 'N'"),
-        (
-            "small_N",
-            ": point 1 (NB=64 grid=1x4 DEPTH=0): it has a small run, but the file does not say their small_N",
-        ),
+        ("small_N", ": point 1 (NB=64 grid=1x4 DEPTH=0): it has a small run, but the file does not say their small_N"),
     ],
 )
 def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str, sentence: str) -> None:

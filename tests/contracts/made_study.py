@@ -27,11 +27,10 @@ from tuner.stopping import StopRequest
 from tuner.study.ledger import Incumbent, Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.search.budget_rule import BudgetRule
-from tuner.study.search.loop import OtherProcesses, Search
 from tuner.study.search.search_limits import RunTimeEstimate, SearchLimits
 from tuner.study.search.trials import StudyTrials, UnavailableParts
 from tuner.study.session import StudyContext, StudySession
+from tuner.study.sized_study import SiteFacts, SizedStudy
 from tuner.trial.early_stopping import EarlyStopping
 from tuner.trial.evaluate import Evaluator
 from tuner.trial.workbench import Workbench
@@ -140,17 +139,16 @@ class MadeStudy:
         repeats: int = 1,
     ) -> str:
         made = replace(self, limits=replace(self.limits, every_rate=engine.wants_every_rate))
-        return Search(
+        return SizedStudy(
             session=self.session,
             ledger=self.ledger,
             trials=made.trials,
-            rule=BudgetRule(meter=self.meter, reserved_runs=reserved_runs),
             run_time=self.limits.run_time,
-            ladder=ladder,
-            repeats=repeats,
+            engine=engine,
+            facts=SiteFacts(ladder=ladder),
             first=first,
-            others=OtherProcesses(self.session, self.ledger),
-        ).run(engine)
+            afterwards=lambda: reserved_runs,
+        ).search(repeats)
 
 
 MakeStudy = Callable[..., MadeStudy]

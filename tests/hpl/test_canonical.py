@@ -63,59 +63,34 @@ def same(one: HplParams, **changed: object) -> bool:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"SWAP": Swap.BINARY_EXCHANGE}, {"swap_threshold": 7}, {"EQUIL": False}, {"U": Form.NOT_TRANSPOSED}]
+    ("of", "alike", "apart"),
+    [
+        ({"P": 1}, [{"SWAP": Swap.BINARY_EXCHANGE}, {"swap_threshold": 7}, {"EQUIL": False}], []),
+        ({"P": 1}, [{"U": Form.NOT_TRANSPOSED}, {"PMAP": Pmap.COLUMN}], []),
+        ({}, [], [{"SWAP": Swap.BINARY_EXCHANGE}, {"swap_threshold": 7}, {"EQUIL": False}]),
+        ({}, [], [{"U": Form.NOT_TRANSPOSED}, {"PMAP": Pmap.COLUMN}]),
+        ({"Q": 1}, [{"DEPTH": 0}, {"BCAST": Bcast.LONG}], []),
+        ({}, [], [{"DEPTH": 0}, {"BCAST": Bcast.LONG}, {"RFACT": Fact.LEFT}]),
+        ({"Q": 2}, [{"BCAST": Bcast.ONE_RING}, {"BCAST": Bcast.TWO_RING_M}], [{"BCAST": Bcast.LONG}]),
+        ({"Q": 3}, [{"BCAST": Bcast.TWO_RING}, {"BCAST": Bcast.TWO_RING_M}], [{"BCAST": Bcast.ONE_RING}]),
+        ({"Q": 4}, [{"BCAST": Bcast.TWO_RING}, {"BCAST": Bcast.TWO_RING_M}], [{"BCAST": Bcast.ONE_RING}]),
+        ({"Q": 5}, [], [{"BCAST": Bcast.TWO_RING}, {"BCAST": Bcast.TWO_RING_M}]),
+        ({"NBMIN": 128}, [{"RFACT": Fact.LEFT}, {"NDIV": 5}, {"NBMIN": 500}], []),
+        ({"NBMIN": 32, "NDIV": 4}, [{"NDIV": 9}], [{"NDIV": 3}]),
+        ({"SWAP": Swap.LONG}, [{"swap_threshold": 1}], []),
+        ({"SWAP": Swap.MIX}, [], [{"swap_threshold": 1}]),
+        ({"SWAP": Swap.MIX, "swap_threshold": 0}, [{"SWAP": Swap.LONG, "swap_threshold": WIDE.swap_threshold}], []),
+        ({"SWAP": Swap.BINARY_EXCHANGE}, [{"EQUIL": False}], []),
+    ],
+    ids=[
+        *("one row swaps nothing", "one row has no grid", "rows swap", "a real grid", "one column", "columns"),
+        *("two columns", "three", "four", "five", "no recursion", "more divisions than pieces", "only mix has a"),
+        *("threshold", "a threshold of 0 is long", "binary exchange"),
+    ],
 )
-def test_one_process_row_swaps_nothing(changed: dict[str, object]) -> None:
-    assert same(replace(WIDE, P=1), **changed)
-    assert not same(WIDE, **changed)
-
-
-@pytest.mark.parametrize("changed", [{"DEPTH": 0}, {"BCAST": Bcast.LONG}])
-def test_one_process_column_broadcasts_nothing(changed: dict[str, object]) -> None:
-    assert same(replace(WIDE, Q=1), **changed)
-    assert not same(WIDE, **changed)
-
-
-def test_rings_of_two_columns_are_alike_but_for_the_long_ones() -> None:
-    two = replace(WIDE, Q=2)
-    assert same(two, BCAST=Bcast.ONE_RING)
-    assert same(two, BCAST=Bcast.TWO_RING_M)
-    assert not same(two, BCAST=Bcast.LONG)
-
-
-@pytest.mark.parametrize("Q", [3, 4])
-def test_of_three_or_four_columns_all_rings_but_the_plain_one_send_the_same(Q: int) -> None:
-    few = replace(WIDE, Q=Q)
-    assert same(few, BCAST=Bcast.TWO_RING)
-    assert same(few, BCAST=Bcast.TWO_RING_M)
-    assert not same(few, BCAST=Bcast.ONE_RING)
-
-
-@pytest.mark.parametrize("other", [Bcast.TWO_RING, Bcast.TWO_RING_M])
-def test_of_five_columns_on_each_ring_sends_differently(other: Bcast) -> None:
-    assert not same(replace(WIDE, Q=5), BCAST=other)
-
-
-def test_a_recursion_that_is_never_entered_has_no_variants() -> None:
-    never = replace(WIDE, NBMIN=128)
-    assert same(never, RFACT=Fact.LEFT)
-    assert same(never, NDIV=5)
-    assert same(never, NBMIN=500)
-    assert not same(WIDE, RFACT=Fact.LEFT)
-
-
-def test_more_divisions_than_pieces_change_nothing() -> None:
-    assert same(replace(WIDE, NBMIN=32, NDIV=4), NDIV=9)
-    assert not same(replace(WIDE, NBMIN=32, NDIV=4), NDIV=3)
-
-
-def test_only_mix_looks_at_the_swapping_threshold() -> None:
-    assert same(replace(WIDE, SWAP=Swap.LONG), swap_threshold=1)
-    assert not same(replace(WIDE, SWAP=Swap.MIX), swap_threshold=1)
-    assert canonical(replace(WIDE, SWAP=Swap.MIX, swap_threshold=0)) == canonical(replace(WIDE, SWAP=Swap.LONG))
-    assert same(replace(WIDE, SWAP=Swap.BINARY_EXCHANGE), EQUIL=False)
-
-
-def test_the_mapping_of_ranks_matters_only_on_a_real_grid() -> None:
-    assert same(replace(WIDE, P=1), PMAP=Pmap.COLUMN)
-    assert not same(WIDE, PMAP=Pmap.COLUMN)
+def test_what_hpl_runs_alike_is_merged_and_nothing_else(
+    of: dict[str, object], alike: list[dict[str, object]], apart: list[dict[str, object]]
+) -> None:
+    params = replace(WIDE, **of)  # type: ignore[arg-type]
+    for changed in (*alike, *apart):
+        assert same(params, **changed) == (changed in alike), changed

@@ -168,22 +168,11 @@ GMRES iteration  0, L-infinite residual = 4.72199031e-04
         NVIDIA_MXP,
     ],
     ids=[
-        "Intel",
-        "Sun Yat-sen",
-        "AMD",
-        "iterations behind the verdict",
-        "their count behind the verdict",
-        "GMRES behind the row",
-        "count of GMRES before the verdict",
-        "reference implementation",
-        "its iterations",
-        "its steps",
-        "version",
-        "no version",
-        "two banners",
-        "NVIDIA",
+        "Intel", "Sun Yat-sen", "AMD", "iterations behind the verdict", "their count behind the verdict",
+        "GMRES behind the row", "count of GMRES before the verdict", "reference implementation", "its iterations",
+        "its steps", "version", "no version", "two banners", "NVIDIA",
     ],
-)
+)  # fmt: skip
 def test_mixed_precision_of_every_build_is_no_result_and_marks_only_itself(text: str) -> None:
     alone, beside = read_log(text), read_log(STAMPED + text + STAMPED)
     assert (alone.results, alone.mixed_precision) == ((), 1)

@@ -57,12 +57,9 @@ def test_of_three_checks_the_one_that_failed_is_named() -> None:
     assert parse(row + rest.replace("FAILED", "PASSED")).results[0].passed is True
 
 
-def test_a_failed_residual_is_told_from_a_passed_one() -> None:
-    assert parse(captured("failed")).results[0].passed is False
-
-
-def test_an_unchecked_result_has_not_passed() -> None:
-    assert parse(captured("unchecked")).results[0].passed is None
+@pytest.mark.parametrize(("name", "passed"), [("failed", False), ("unchecked", None)])
+def test_a_failed_or_unchecked_residual_is_told_from_a_passed_one(name: str, passed: bool | None) -> None:  # noqa: FBT001
+    assert parse(captured(name)).results[0].passed is passed
 
 
 def test_hpls_own_errors_are_read() -> None:
@@ -181,15 +178,10 @@ def test_no_repetition_makes_the_parser_fail(pieces: list[str]) -> None:
     assert all(result.N < 2**31 for result in output.results)
 
 
-def test_a_rate_too_small_to_have_a_time_is_not_consistent() -> None:
-    (result,) = parse("WR11C2R4 500000 64 1 2 inf 1e-320\n").results
+@pytest.mark.parametrize("figures", ["inf 1e-320", "0.00 inf", "0.00 nan", "0.00 -nan"])
+def test_a_rate_that_is_no_number_or_too_small_to_have_a_time_is_read_but_not_believed(figures: str) -> None:
+    (result,) = parse(f"WR11C2R4 500000 64 1 2 {figures}\n").results
     assert not result.consistent
-
-
-def test_a_rate_that_is_no_number_is_read_but_not_believed() -> None:
-    for word in ("inf", "nan", "-nan"):
-        result = parse(f"WR11C2R4 500 64 1 2 0.00 {word}\n").results[0]
-        assert not result.consistent
 
 
 def test_a_residual_that_is_no_number_has_failed() -> None:

@@ -18,17 +18,10 @@ def test_words_say_all_of_a_configuration(params: HplParams) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("N", -1),
-        ("NB", 0),
-        ("P", 0),
-        ("Q", -2),
-        ("NBMIN", 0),
-        ("NDIV", 1),
-        ("DEPTH", -1),
-        ("alignment", 0),
+        ("N", -1), ("NB", 0), ("P", 0), ("Q", -2), ("NBMIN", 0), ("NDIV", 1), ("DEPTH", -1), ("alignment", 0),
         ("N", 2**31),
     ],
-)
+)  # fmt: skip
 def test_a_value_out_of_hpls_range_is_named(name: str, value: int) -> None:
     with pytest.raises(HplParamsError, match=name):
         replace(HplParams(100, 10, 1, 1), **{name: value})  # type: ignore[arg-type]

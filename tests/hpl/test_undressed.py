@@ -94,38 +94,6 @@ def test_a_plain_output_stays_as_it_is(path: Path) -> None:
     assert undressed(text) == ["\n".join(text.splitlines()) + "\n"]
 
 
-def escaped(text: str) -> str:
-    return json.dumps({"changed": True, "stdout": text, "rc": 0})
-
-
-def listed(text: str) -> str:
-    return json.dumps({"stdout_lines": text.splitlines()}, indent=4)
-
-
-def docker(text: str) -> str:
-    return "".join(json.dumps({"log": f"{line}\n", "stream": "stdout"}) + "\n" for line in text.splitlines())
-
-
-def bytes_of_python(text: str) -> str:
-    return repr(text.encode())
-
-
-def page(text: str) -> str:
-    return "<html><body><p>" + html.escape(text).replace("  ", " &nbsp;").replace("\n", "<br>\n") + "</p></body></html>"
-
-
-def preformatted(text: str) -> str:
-    return f"<pre class='log'>{html.escape(text)}</pre>"
-
-
-def flattened(text: str) -> str:
-    return "\n".join(" ".join(line.split()) for line in text.splitlines()).replace("\n----", " ----")
-
-
-def windows(text: str) -> str:
-    return text.replace("\n", "\r\n")
-
-
 def wrapped(text: str) -> str:
     """As mail that breaks lines at 72 characters, between words."""
     broken = []
@@ -135,9 +103,26 @@ def wrapped(text: str) -> str:
     return "\n".join(f"> {line}" for line in broken)
 
 
-@pytest.mark.parametrize(
-    "dress", [escaped, listed, docker, bytes_of_python, page, preformatted, flattened, windows, wrapped]
-)
+def on_page(text: str) -> str:
+    return html.escape(text).replace("  ", " &nbsp;").replace("\n", "<br>\n")
+
+
+DRESSES: dict[str, Callable[[str], str]] = {
+    "escaped": lambda text: json.dumps({"changed": True, "stdout": text, "rc": 0}),
+    "listed": lambda text: json.dumps({"stdout_lines": text.splitlines()}, indent=4),
+    "docker": lambda text: "".join(
+        json.dumps({"log": f"{line}\n", "stream": "stdout"}) + "\n" for line in text.splitlines()
+    ),
+    "bytes of Python": lambda text: repr(text.encode()),
+    "page": lambda text: f"<html><body><p>{on_page(text)}</p></body></html>",
+    "preformatted": lambda text: f"<pre class='log'>{html.escape(text)}</pre>",
+    "flattened": lambda text: "\n".join(" ".join(one.split()) for one in text.splitlines()).replace("\n----", " ----"),
+    "Windows": lambda text: text.replace("\n", "\r\n"),
+    "wrapped": wrapped,
+}
+
+
+@pytest.mark.parametrize("dress", DRESSES.values(), ids=DRESSES)
 def test_an_output_in_another_format_is_read(dress: Callable[[str], str]) -> None:
     log = read_logs(undressed(dress(SEVERAL)))
     assert [one.result for one in log.results] == [one.result for one in read_log(SEVERAL).results]

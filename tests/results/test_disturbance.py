@@ -5,9 +5,10 @@ import math
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from present import present
 from record_builders import DISTURBED, QUIET, finished
 
-from results.disturbance import LEAST_GOT, Cause, Conditions, Disturbance, judge
+from results.disturbance import LEAST_GOT, Conditions, Disturbance, judge
 
 names = st.sampled_from([*DISTURBED, "throttled_s", "throttled_periods", "swap_pages", "throttle_events", "x"])
 
@@ -63,9 +64,7 @@ def test_a_short_solve_is_judged_by_what_its_ranks_got_and_waited_for() -> None:
 def test_a_rank_that_stood_still_while_the_others_asked_for_its_messages_disturbs_a_run() -> None:
     still = {**QUIET, "still_s": 1.03, "least_still_s": 0.01}
     assert told(still) == "a rank stood still for 1 of 12 s"
-    found = disturbance(still)
-    assert found is not None
-    assert found.got == pytest.approx(1 - 1.03 / 12)
+    assert present(disturbance(still)).got == pytest.approx(1 - 1.03 / 12)
     assert judge({**QUIET, "still_s": 0.02, "least_still_s": 0.01}, 2.0)[0] is Conditions.UNDISTURBED
     all_of_them = {**QUIET, "still_s": 4.0, "least_still_s": 3.0}
     assert judge(all_of_them, 2.0) == (Conditions.UNKNOWN, None), "all were stopped, or wait asleep for messages"
@@ -123,10 +122,6 @@ def test_no_part_is_told_as_more_than_it_is() -> None:
     assert told({"solve_s": 100.0, "cpu_s": 60.9, "waited_s": 39.1}) == "its ranks got 60 % of their time"
 
 
-def test_a_simulated_run_is_never_disturbed() -> None:
-    assert finished(1, measurements={}, versions={"simulator": "SimGrid 3.36"}).disturbed is None
-
-
 def test_what_the_hypervisor_took_is_told() -> None:
     assert told({**QUIET, "steal_s": 6.0}) == "the hypervisor took 0.5 of 2 cores"
 
@@ -158,16 +153,14 @@ def test_ranks_that_only_waited_for_each_other_are_not_disturbed() -> None:
 
 
 def test_the_worst_rank_got_what_others_left_of_its_core() -> None:
-    found = disturbance({**QUIET, "foreign_cpu_s": 6.0, "waited_s": 6.0}, 2.0)
-    assert found is not None
+    found = present(disturbance({**QUIET, "foreign_cpu_s": 6.0, "waited_s": 6.0}, 2.0))
     assert found.got == pytest.approx(0.5)
     assert found.most_gflops(30.0) == pytest.approx(60.0)
     assert found.lost == pytest.approx(math.log(2.0))
 
 
 def test_two_busy_programs_on_two_cores_take_half_of_each_rank() -> None:
-    found = disturbance({**QUIET, "cpu_s": 12.0, "foreign_cpu_s": 12.0, "waited_s": 12.0}, 2.0)
-    assert found is not None
+    found = present(disturbance({**QUIET, "cpu_s": 12.0, "foreign_cpu_s": 12.0, "waited_s": 12.0}, 2.0))
     assert found.got == pytest.approx(0.5)
 
 
@@ -185,7 +178,3 @@ def test_whatever_was_stored_gives_a_verdict(measured: dict[str, float], threads
     conditions, found = judge(measured, threads)
     assert (found is not None) is (conditions is Conditions.DISTURBED)
     assert found is None or (LEAST_GOT <= found.got <= 1 and found.reasons and str(found))
-
-
-def test_causes_read_as_words_before_a_number() -> None:
-    assert str(Cause.OTHERS) == "other programs took CPU time"

@@ -166,18 +166,11 @@ def test_a_launcher_that_ends_for_no_known_reason_names_the_variables_of_mpi_it_
 @pytest.mark.parametrize(
     "changed",
     [
-        {"program": ()},
-        {"program": ("xhpl",)},
-        {"ranks": 0},
-        {"threads_per_rank": 0},
-        {"walltime_s": 0},
-        {"binding": "shoe"},
-        {"environment": {"A B": "1"}},
-        {"environment": {"A": "1\n2"}},
-        {"mpi_parameters": {"a;b": "1"}},
-        {"mpi_parameters": {"a": ""}},
+        {"program": ()}, {"program": ("xhpl",)}, {"ranks": 0}, {"threads_per_rank": 0}, {"walltime_s": 0},
+        {"binding": "shoe"}, {"environment": {"A B": "1"}}, {"environment": {"A": "1\n2"}},
+        {"mpi_parameters": {"a;b": "1"}}, {"mpi_parameters": {"a": ""}},
     ],
-)
+)  # fmt: skip
 def test_a_job_no_launcher_could_take_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(InvalidJobError, match=next(iter(changed)).split("_")[0].replace("mpi", "MPI")):
         replace(JOB, **changed)  # type: ignore[arg-type]
@@ -305,17 +298,12 @@ def test_what_open_mpi_4_and_5_really_printed_is_explained(file: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "event"),
     [
-        ("openmpi4-lost-205", Mishap.DAEMON_LOST),
-        ("srun22-node-143", Mishap.DAEMON_LOST),
-        ("openmpi4-kill-137", Mishap.KILLED),
-        ("openmpi5-kill-137", Mishap.KILLED),
-        ("srun22-kill-137", Mishap.KILLED),
-        ("openmpi4-dstore-1", Mishap.DISK_FULL),
-        ("openmpi4-segv-139", None),
-        ("openmpi4-exit-3", None),
+        ("openmpi4-lost-205", Mishap.DAEMON_LOST), ("srun22-node-143", Mishap.DAEMON_LOST),
+        ("openmpi4-kill-137", Mishap.KILLED), ("openmpi5-kill-137", Mishap.KILLED), ("srun22-kill-137", Mishap.KILLED),
+        ("openmpi4-dstore-1", Mishap.DISK_FULL), ("openmpi4-segv-139", None), ("openmpi4-exit-3", None),
         ("openmpi5-abort-5", None),
     ],
-)
+)  # fmt: skip
 def test_what_a_launcher_printed_tells_what_befell_the_run(file: str, event: Mishap | None) -> None:
     said = (Path(__file__).parent / f"data/{file}.txt").read_text()
     assert befell(int(file.rpartition("-")[2]), said) is event

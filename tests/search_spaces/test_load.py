@@ -156,24 +156,18 @@ NB = 192
         ('[parameters]\nBCAST = ["3rg"]\n', "1rg, 1rM, 2rg, 2rM, Lng, LnM"),
         ('[parameters]\ngrid = ["2by4"]\n', "expected P x Q"),
         ('[parameters]\nlayout = ["4"]\n', "parameters.layout"),
-        (
-            '[parameters]\nblas = "auto"\nlayout = { by = "blas", openblas = "4" }\n',
-            "parameters.layout: layout = 4: expected ranks x threads as 4x2",
-        ),
+        ('[parameters]\nblas = "auto"\nlayout = { by = "blas", openblas = "4" }\n',
+         "parameters.layout: layout = 4: expected ranks x threads as 4x2"),
         ("[parameters]\nNB = { low = 64 }\n", "low and high"),
         ("[parameters]\nNB = { low = 64, high = 1 }\n", "is empty"),
         ('[parameters]\nNB = { low = 64, high = "x" }\n', "whole numbers"),
-        (
-            '[parameters]\nNB = "auto"\n',
-            '"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped, rank_order and settings only',
-        ),
+        ('[parameters]\nNB = "auto"\n',
+         '"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped, rank_order and settings only'),
         ('[parameters]\nkernel = { by = "blas", openblas = ["Zen"] }\n', "does not have"),
         ('restrictions = ["square"]\n[parameters]\nNB = 64\n', "unknown name square"),
         ("[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\n", "forbid 1: expected `when`"),
-        (
-            '[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\nbecause = "no"\n',
-            "no valid combination: no (forbid 1)",
-        ),
+        ('[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\nbecause = "no"\n',
+         "no valid combination: no (forbid 1)"),
         ("[parameters]\nthreshold = [0]\n", "HPL would not check"),
         ("[parameters]\nthreshold = inf\n", "HPL would not check"),
         ("[parameters]\nN = 3_000_000_000\n", "N = 3000000000: expected a whole number of at least 1, below 2^31"),
@@ -181,21 +175,14 @@ NB = 192
         ('[parameters]\nblas = ["auto"]\n', "blas = auto: expected a BLAS name"),
         ('[parameters]\ngrid = ["02x2"]\n', "expected P x Q"),
         ("[parameters]\nnet.mtu = -1\n", "net.mtu = -1: expected a whole number of bytes, at least 68, at most 65535"),
-        (
-            "[parameters]\nsus.colour = 1\n",
-            "parameters.sus.colour: unknown parameter sus.colour: known are ",
-        ),
+        ("[parameters]\nsus.colour = 1\n", "parameters.sus.colour: unknown parameter sus.colour: known are "),
         ("[parameters]\nNB = 64\n[[start]]\nnet.mtu = 9\n", "start 1: net.mtu = 9: expected a whole number of bytes"),
         ("[parameters]\nNB = { low = 1, high = 2_000_000_000 }\n", "has more than 10000 values"),
         ("[parameters]\nNB = { low = 1, high = 8, log = 1 }\n", "log must be true or false"),
-        (
-            "[parameters]\nNB = { low = 1, high = 8, step = 2, log = true }\n",
-            "parameters.NB: log = true doubles each value",
-        ),
-        (
-            '[parameters]\nN = "budget"\nNB = { by = "N", 4000 = 64 }\n',
-            "parameters.NB: NB depends on N, whose value the budget chooses: give N its values as numbers",
-        ),
+        ("[parameters]\nNB = { low = 1, high = 8, step = 2, log = true }\n",
+         "parameters.NB: log = true doubles each value"),
+        ('[parameters]\nN = "budget"\nNB = { by = "N", 4000 = 64 }\n',
+         "parameters.NB: NB depends on N, whose value the budget chooses: give N its values as numbers"),
         ("[parameters]\nNB = { by = 'N', 4000 = 64 }\n", "NB depends on N, which the space does not have: add N"),
         ("[parameters]\nNB = 1979-05-27\n", "expected texts or numbers, not 1979-05-27"),
         ("[parameters]\nmpi.a = [[1]]\n", "parameters.mpi.a: expected texts or numbers"),
@@ -208,19 +195,15 @@ NB = 192
         ('restrictions = "grid_flat"\n[parameters]\nNB = 64\n', "restrictions: expected a list of names"),
         ('restrictions = ["grid_flt"]\n[parameters]\nNB = 64\n', "did you mean grid_flat?"),
         ("forbid = [3]\n[parameters]\nNB = 64\n", "forbid 1: expected a table"),
-        (
-            '[parameters]\nNB = 64\n[[forbid]]\nwhen.NBB = 1\nbecause = "no"\n',
-            "forbid 1: when.NBB: unknown parameter NBB",
-        ),
-        (
-            '[parameters]\nNB = 64\n[[forbid]]\nwhen.NB = "x"\nbecause = "no"\n',
-            "forbid 1: when.NB = x: expected a whole",
-        ),
+        ('[parameters]\nNB = 64\n[[forbid]]\nwhen.NBB = 1\nbecause = "no"\n',
+         "forbid 1: when.NBB: unknown parameter NBB"),
+        ('[parameters]\nNB = 64\n[[forbid]]\nwhen.NB = "x"\nbecause = "no"\n',
+         "forbid 1: when.NB = x: expected a whole"),
         ("[parameters]\nNB = 64\n[start]\nNB = 64\n", "start: expected [[start]] tables"),
         ("[parameters]\nNB = 64\n[[start]]\nNBB = 64\n", "start 1: NBB: unknown parameter NBB: did you mean NB?"),
         ("[parameters]\nNB = 64\n[[start]]\nNB = [64, 128]\n", "start 1: NB: expected one value"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_in_a_file_is_named_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(SpaceError) as caught:
@@ -232,26 +215,18 @@ def test_a_mistake_in_a_file_is_named_with_file_and_key(tmp_path: Path, text: st
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (
-            'blas = "auto"\nNB = { by = "blas", opneblas = [256], blis = [144] }\n',
-            "NB: opneblas is no value of blas: did you mean openblas? A library of your own must be in `blas`",
-        ),
+        ('blas = "auto"\nNB = { by = "blas", opneblas = [256], blis = [144] }\n',
+         "NB: opneblas is no value of blas: did you mean openblas? A library of your own must be in `blas`"),
         ('mpi = "auto"\nNB = { by = "mpi", opnempi = 64 }\n', "opnempi is no value of mpi: did you mean openmpi?"),
-        (
-            'blas = ["openblas", "mine"]\nNB = { by = "blas", minne = 64 }\n',
-            "minne is no value of blas: did you mean mine?",
-        ),
-        (
-            "NB = { low = 64, high = 192, step = 64 }\nNBMIN = { by = 'NB', 182 = 4 }\n",
-            "parameters.NBMIN: 182 is no value of NB: did you mean 192?",
-        ),
+        ('blas = ["openblas", "mine"]\nNB = { by = "blas", minne = 64 }\n',
+         "minne is no value of blas: did you mean mine?"),
+        ("NB = { low = 64, high = 192, step = 64 }\nNBMIN = { by = 'NB', 182 = 4 }\n",
+         "parameters.NBMIN: 182 is no value of NB: did you mean 192?"),
         ("NB = [64, 96]\nNBMIN = { by = 'NB', 7 = 4 }\n", "7 is no value of NB: expected one of 64, 96"),
-        (
-            'SWAP = "mix"\nswap_threshold = { by = "SWAP", mix = 64 }\nNB = { by = "swap_threshold", 32 = 64 }\n',
-            "parameters.NB: 32 is no value of swap_threshold: expected one of 64",
-        ),
+        ('SWAP = "mix"\nswap_threshold = { by = "SWAP", mix = 64 }\nNB = { by = "swap_threshold", 32 = 64 }\n',
+         "parameters.NB: 32 is no value of swap_threshold: expected one of 64"),
     ],
-)
+)  # fmt: skip
 def test_a_case_the_decider_never_has_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SpaceError) as caught:
         load(write(tmp_path, f"[parameters]\n{text}"), machine())
@@ -345,10 +320,7 @@ def test_a_number_that_was_written_with_a_comma_gets_a_hint(values: dict[str, li
 
 @pytest.mark.parametrize(
     ("line", "hint"),
-    [
-        ("NB = 144,5", "write 144.5 for one number, [144, 5] for two"),
-        ("blas = atlas", 'names need quotes: "atlas"'),
-    ],
+    [("NB = 144,5", "write 144.5 for one number, [144, 5] for two"), ("blas = atlas", 'names need quotes: "atlas"')],
 )
 def test_what_toml_does_not_read_gets_a_hint_what_to_write(line: str, hint: str) -> None:
     with pytest.raises(SpaceError, match="is not TOML") as caught:

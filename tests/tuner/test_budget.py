@@ -74,8 +74,7 @@ def test_trials_that_ran_at_the_same_time_took_the_time_only_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "option"),
-    [(Budget(wall_s=10.0), "⟦budget⟧ 12m"), (Budget(wall_s=100.0, run_s=10.0), "⟦run_time⟧ 12m")],
+    ("budget", "option"), [(Budget(wall_s=10.0), "⟦budget⟧ 12m"), (Budget(wall_s=100.0, run_s=10.0), "⟦run_time⟧ 12m")]
 )
 def test_a_budget_smaller_than_one_run_says_what_a_search_needs(budget: Budget, option: str) -> None:
     assert budget.too_small(10.0, runs=9.0) is None

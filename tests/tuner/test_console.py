@@ -44,8 +44,7 @@ def test_in_a_narrow_terminal_the_label_is_cut_and_not_the_times() -> None:
         listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.25, "3 min 05 s, 12 trials"))
         listener(TrialStarted(2, "openblas/Cooperlake 2x1 1x2 N=9792 NB=256 and much more of it", 9.8))
     assert "#2 openblas" in text.getvalue()
-    assert "0:00:00" in text.getvalue()
-    assert "about 9.8 s" in text.getvalue()
+    assert [time for time in ("0:00:00", "about 9.8 s") if time not in text.getvalue()] == []
     assert "3 min 05 s, 12 trials left, best 95.44" in text.getvalue()
 
 
@@ -233,10 +232,12 @@ def test_the_first_configuration_is_told_whole_and_of_others_the_first_values_an
         listener(TrialStarted(1, whole, None))
         listener(TrialEnded(finished(1, 70.0, params=first), "70.00 GFLOPS"))
         listener(TrialEnded(finished(2, 60.0, params=others), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(3, 80.0, params=others), "80.00 GFLOPS"))
     assert [
         word for word in whole.split() if f"{word}\n" not in text.getvalue() and f"{word} " not in text.getvalue()
     ] == []
-    assert "like the best, but P1=1 P2=1 P3=1 P4=1 P5=1 and 2 more" in " ".join(text.getvalue().split())
+    assert "like the best, but P1=1 P2=1 P3=1 …" in text.getvalue()
+    assert "best so far, now with P1=1 P2=1 P3=1 P4=1 P5=1 and 2 more" in " ".join(text.getvalue().split())
 
 
 def test_the_lower_lines_stay_in_place_before_between_and_during_runs() -> None:

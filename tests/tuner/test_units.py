@@ -5,8 +5,7 @@ from tuner.units import compact, dollars, duration, gibibytes, parse_duration_s
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("0.5h", 1800), (" 1H ", 3600)],
+    ("text", "seconds"), [("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("0.5h", 1800), (" 1H ", 3600)]
 )
 def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
     assert parse_duration_s(text, "budget") == seconds
@@ -23,17 +22,10 @@ def test_what_is_no_duration_is_named_with_its_option(text: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.0, "0 s"),
-        (0.04, "0.04 s"),
-        (0.436, "0.44 s"),
-        (0.999, "1.0 s"),
-        (8.43, "8.4 s"),
-        (42.4, "42 s"),
-        (60, "1 min"),
-        (310, "5 min 10 s"),
-        (7500, "2 h 05 min"),
+        (0.0, "0 s"), (0.04, "0.04 s"), (0.436, "0.44 s"), (0.999, "1.0 s"), (8.43, "8.4 s"), (42.4, "42 s"),
+        (60, "1 min"), (310, "5 min 10 s"), (7500, "2 h 05 min"),
     ],
-)
+)  # fmt: skip
 def test_durations_are_shown_short(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 

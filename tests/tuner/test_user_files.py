@@ -5,10 +5,8 @@ import stat
 import threading
 from pathlib import Path
 
-import pytest
 from waiting import PATIENCE_S
 
-from tuner.errors import TunerError
 from tuner.user_files import write_text
 
 
@@ -36,17 +34,3 @@ def test_a_pipe_or_device_is_written_into(tmp_path: Path) -> None:
     reader.join(timeout=PATIENCE_S)
     assert read == ["rows\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-@pytest.mark.parametrize(
-    ("place", "why"),
-    [
-        ("", "Is a directory; name a file in it"),
-        ("file/HPL.dat", "what should be its folder is a file"),
-        ("/dev/full", "No space left on device"),
-    ],
-)
-def test_what_cannot_be_written_is_a_sentence(tmp_path: Path, place: str, why: str) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(TunerError, match=f"cannot write .*{place}: {why}"):
-        write_text(tmp_path / place, "text\n")

@@ -21,6 +21,9 @@ def best(
             metavar="OBJECTIVE",
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all figures of each configuration, and what they tell of the machine.")
+    ] = False,
     named: StudyName = None,
     html: Html = None,
     db: Db = None,
@@ -35,7 +38,7 @@ def best(
 
         hpltune best
 
-        hpltune best default-1 -n 10 --json
+        hpltune best default-1 --all -n 10
 
         hpltune best predicted --pareto usd-per-gflops --html front.html
     """
@@ -45,10 +48,10 @@ def best(
     if there is not None:
         from .served import best_there
 
-        best_there(there, study or named, count, pareto, as_json=as_json)
+        best_there(there, study or named, count, pareto, whole=everything, as_json=as_json)
         return
     files = ReportFiles(html)
     files.require()
     with open_store(db, create=False) as store:
-        found = best_of_study(store, BestRequest(study or named, count, pareto, db))
+        found = best_of_study(store, BestRequest(study or named, count, pareto, db, everything))
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

@@ -71,11 +71,11 @@ def _in_turn(ask: CompareAsk, db: str | None, files: ReportFiles, *, as_json: bo
     wall_s = parse_duration_s(ask.budget, "budget") if ask.budget else None
     asked, shown = InTurnRequest(ask, ask.rounds or ROUNDS, wall_s, db), output(stderr=as_json)
     with watched(shown) as (listener, stop):
-        result = compare_in_turn(asked, listener, stop)
-    if result.found is not None:
-        show_and_write(shown, result.found.report(), files, as_json=as_json, page=result.found.page())
-    elif result.interrupted:
-        shown.print(result.told)
+        found = compare_in_turn(asked, listener, stop)
+    if not isinstance(found, str):
+        show_and_write(shown, found.report(), files, as_json=as_json, page=found.page())
+    elif stop.requested:
+        shown.print(found)
     else:
-        raise TunerError(result.told)
-    raise typer.Exit(INTERRUPTED if result.interrupted else 0)
+        raise TunerError(found)
+    raise typer.Exit(INTERRUPTED if stop.requested else 0)

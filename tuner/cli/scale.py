@@ -132,7 +132,7 @@ def scale(
     from ..errors import UsageError
     from ..machine.real_cluster import read_cluster
     from ..options import TuneOptions, parse_blas, user_program, user_source
-    from ..scaling.scale import ScaleRequest, scale_real, scale_virtual
+    from ..scaling.scale import ScaleRequest, measure_scaling
     from ..scaling.statistics import Scaling
     from ..simulation.options import simulation_options
     from ..study.names import check_name
@@ -183,7 +183,7 @@ def scale(
     files.require()
     out = output(stderr=as_json)
     with watched(out) as (listener, stop):
-        result = (scale_virtual if simulated.cluster else scale_real)(request, listener, stop)
+        result = measure_scaling(request, listener, stop)
     show_and_write(out, result.report(), files, as_json=as_json, page=result.page() if html else None)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)

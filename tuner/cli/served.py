@@ -56,13 +56,13 @@ def show_there(asked: Asked, words: ShowWords, *, as_json: bool) -> None:
             show_printed(client, address, as_json=as_json, output=words.output)
 
 
-def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *, as_json: bool) -> None:
+def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *, whole: bool, as_json: bool) -> None:
     """Print the best configurations of a campaign of a service."""
     from ..messages.addresses import printed_address
 
     with opened(asked) as client:
         address = f"{printed_address(name or _newest(client))}/best"
-        show_printed(client, address, as_json=as_json, count=count, pareto=pareto)
+        show_printed(client, address, as_json=as_json, count=count, pareto=pareto, whole=whole or None)
 
 
 def compare_there(asked: Asked, ask: "CompareAsk", *, as_json: bool) -> None:
@@ -128,8 +128,7 @@ def standing(entry: "HandedInModel") -> str:
         place = "" if entry.position is None else f", number {entry.position} in the queue"
         return f"Campaign {entry.name} waits for {', '.join(entry.nodes)}{place}{why}."
     if entry.state == "running" and entry.wanted != "run":
-        what = "pauses after its running trial" if entry.wanted == "pause" else "ends now"
-        return f"Campaign {entry.name} {what}."
+        return f"Campaign {entry.name} {'pauses after its running trial' if entry.wanted == 'pause' else 'ends now'}."
     word = {"running": "runs", "paused": "is paused", "done": "is done", "cancelled": "was cancelled"}
     return f"Campaign {entry.name} {word.get(entry.state, entry.state)}{why}."
 

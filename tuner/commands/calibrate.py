@@ -23,7 +23,6 @@ from ..preflight.looking import before_runs
 from ..reports.calibration import calibration_facts, calibration_parts, verdict
 from ..simulation.calibration import (
     Check,
-    CheckedRanks,
     MeasurementPlan,
     calibrated_cluster,
     check_points,
@@ -143,9 +142,9 @@ def _points(
 ) -> Sequence[Mapping[str, Scalar]]:
     """The configurations to check, with the first of the BLAS libraries."""
     cores, nodes = inventory.host.physical_cores, inventory.node_count
-    blas, kernel = next(iter(kernels.items()))
+    own = {**dict(zip(("blas", "kernel"), next(iter(kernels.items())), strict=True)), "binding": request.binding}
     largest_n = min(grown(LARGEST_CHECK_N, nodes), full_memory_n(inventory, NB=64, P=1, Q=cores))
-    return check_points(CheckedRanks(cores, blas, kernel, nodes, request.binding), largest_n, request.checks)
+    return check_points(own, cores, largest_n, request.checks, nodes)
 
 
 def _write(out: Path | None, cluster: VirtualCluster) -> TunerError | None:

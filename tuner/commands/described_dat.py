@@ -201,10 +201,9 @@ def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int,
     ranks = f"{counted(params.ranks, 'rank')}, {here} on each node with {counted(threads, 'thread')} each"
     why = "as asked." if ask.ranks else _layout_reason(machine, threads)
     if idle:
-        stays = "stays" if idle == 1 else "stay"
         why += (
             f" {machine.cores} cores do not divide into ranks with {counted(threads, 'thread')}: "
-            f"{counted(idle, 'core')} of each node {stays} idle."
+            f"{counted(idle, 'core')} of each node {'stays' if idle == 1 else 'stay'} idle."
         )
     yield f"{ranks}: {why}"
     yield f"P={params.P}, Q={params.Q}: " + _grid_reason(ask, machine, params)

@@ -140,7 +140,7 @@ def _simulated(request: TeachRequest, site: SimulatedCluster, name: str, session
         cluster=cluster_dict(site.cluster),
     )
     with virtual_session(name, options, site, session.context, lesson=request.book.lesson.name) as study:
-        first = study.space.first
+        first = study.session.space.first
         study.try_all([{**first, step.scan: value} for value in step.values], Kind.SEARCH)
         return list(study.session.records((Kind.SEARCH,)))
 

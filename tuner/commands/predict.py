@@ -125,7 +125,7 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: 
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             try:
-                prediction = _tuned(request, design, options, replace(first, cluster=design.cluster), session.context)
+                prediction = _tuned(design, options, replace(first, cluster=design.cluster), session.context)
             except (*OUR_ERRORS, OSError) as error:
                 if not result.predictions:
                     raise
@@ -135,9 +135,7 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: 
     return replace(result, interrupted=stop.requested)
 
 
-def _tuned(
-    request: PredictRequest, design: Design, options: TuneOptions, site: SimulatedCluster, context: StudyContext
-) -> Prediction | None:
+def _tuned(design: Design, options: TuneOptions, site: SimulatedCluster, context: StudyContext) -> Prediction | None:
     """Tune one design; None where somebody stopped it before there was a result.
 
     Raises:
@@ -147,12 +145,11 @@ def _tuned(
     name = free_name(context.store, f"predict-{slug}")
     with virtual_session(name, options, site, context) as study:
         say_n(study, site, options)
-        study.search(study.engine(request.ask.engine, request.ask.seed), 1)
-    ranking = study.ranking()
+        study.search()
+    ranking = study.session.ranking()
     if not ranking and context.stop.requested:
         return None
     if not ranking:
-        raise TunerError(f"design {design.name}: {why_nothing(context.store, study.study)}")
-    best = ranking[0]
-    used = equipment_of(design.cluster).used(best.params)
-    return Prediction(design, study.study, best, used.merit(best.expected_gflops))
+        raise TunerError(f"design {design.name}: {why_nothing(context.store, study.session.study)}")
+    best, cluster = ranking[0], equipment_of(design.cluster)
+    return Prediction(design, study.session.study, best, cluster.used(best.params).merit(best.expected_gflops))

@@ -202,7 +202,7 @@ def _search(
         cluster=cluster_dict(site.cluster),
     )
     with virtual_session(name, options, site, context) as study:
-        winner = search(study, request.engine, request.seed)
+        winner = search(study)
         settings = () if winner is None else setting_losses(study, winner, figures, site.cluster.cores)
     if winner is None and not context.stop.requested:
         raise TunerError(why_nothing(context.store, name))
@@ -210,5 +210,5 @@ def _search(
         return None, name
     held = {setting: [str(value) for value in values] for setting, values in figures.advice.values.items()}
     with virtual_session(f"{name}-advised", replace(options, overrides=held), site, context) as study:
-        advised = search(study, request.engine, request.seed)
-    return BestFound(winner, settings, advised), study.study
+        advised = search(study)
+    return BestFound(winner, settings, advised), study.session.study

@@ -74,7 +74,7 @@ def _folders(user_dirs: UserDirs) -> tuple[Path, ...]:
 class _ImageQuestion:
     """What is asked of an image for a program."""
 
-    site: Inventory
+    machine: Inventory
     container: Container
     program: HplProgram
     search: SearchPaths
@@ -86,9 +86,9 @@ class _ImageQuestion:
             ImageError: nothing starts in it.
         """
         if isinstance(self.program, ProgramFile):
-            witness = witness_library(self.site.mpi, self.search)
+            witness = witness_library(self.machine.mpi, self.search)
             return look_into(self.container, str(self.program.file), preloaded=witness)
-        files = [library.path for entry in self.site.blas for library in entry.libraries]
+        files = [library.path for entry in self.machine.blas for library in entry.libraries]
         return look_into(self.container, files=files)
 
     def faults(self, facts: ImageFacts) -> str:
@@ -99,7 +99,7 @@ class _ImageQuestion:
         if isinstance(self.program, ProgramFile) and not facts.program_there:
             return f"the image {image} has no program {self.program.file}"
         if not isinstance(self.program, ProgramFile) and not facts.same:
-            first = self.site.ranked_blas()[0].libraries[0].path
+            first = self.machine.ranked_blas()[0].libraries[0].path
             return (
                 f"the image {image} has no BLAS library of this machine at the same path: copy one into it, as {first},"
                 " or name a program of the image with ⟦xhpl⟧"
@@ -108,19 +108,19 @@ class _ImageQuestion:
 
 
 def in_container(
-    site: Inventory, container: Container, options: TuneOptions, search: SearchPaths, listener: Listener
+    machine: Inventory, container: Container, options: TuneOptions, search: SearchPaths, listener: Listener
 ) -> Inventory:
     """The same machine with ranks in an image, and of its libraries those that fit the image.
 
     Raises:
         TunerError: the program cannot run in the image; the sentence says why.
     """
-    container = replace(container, gpus=site.program.gpus_of)
+    container = replace(container, gpus=machine.program.gpus_of)
     if not container.runtime.installed:
         listener(Notice(f"The image {container.image} was not looked into: only its nodes can start something in it."))
-        return replace(site, container=container)
-    for program in (site.programs or {"": site.program}).values():
-        question = _ImageQuestion(site, container, program, search)
+        return replace(machine, container=container)
+    for program in (machine.programs or {"": machine.program}).values():
+        question = _ImageQuestion(machine, container, program, search)
         try:
             facts = question.facts()
         except ImageError as error:
@@ -128,7 +128,7 @@ def in_container(
         if why := question.faults(facts):
             raise _refused(options, why)
         if isinstance(program, ProgramFile):
-            site = replace(site, mpis=_fitting(site.mpis, facts, container, program))
+            machine = replace(machine, mpis=_fitting(machine.mpis, facts, container, program))
             container = replace(container, preloads=container.preloads and facts.loads)
             if not facts.loads:
                 told = (
@@ -136,23 +136,23 @@ def in_container(
                 )
                 listener(Notice(f"{told}.", caution=True))
         else:
-            site = _with_same(site, facts, container, listener)
-            if site.mpis:
-                require_start_in(site.mpis[0], search, container)
-    return replace(site, container=container)
+            machine = _with_same(machine, facts, container, listener)
+            if machine.mpis:
+                require_start_in(machine.mpis[0], search, container)
+    return replace(machine, container=container)
 
 
-def _with_same(site: Inventory, facts: ImageFacts, container: Container, listener: Listener) -> Inventory:
+def _with_same(machine: Inventory, facts: ImageFacts, container: Container, listener: Listener) -> Inventory:
     """The same machine with those BLAS libraries that the image has, too."""
     kept = tuple(
         replace(entry, libraries=libraries)
-        for entry in site.blas
+        for entry in machine.blas
         if (libraries := tuple(library for library in entry.libraries if library.path in facts.same))
     )
-    gone = [entry.name for entry in site.blas if entry.name not in {one.name for one in kept}]
+    gone = [entry.name for entry in machine.blas if entry.name not in {one.name for one in kept}]
     if gone:
         listener(Notice(f"The image {container.image} does not have {', '.join(gone)} as this machine does: left out."))
-    return replace(site, blas=kept)
+    return replace(machine, blas=kept)
 
 
 def _fitting(mpis: Sequence[Mpi], facts: ImageFacts, container: Container, program: ProgramFile) -> tuple[Mpi, ...]:

@@ -369,9 +369,9 @@ def _usual_kernel(probes: Sequence[Probe]) -> str:
     return probes[0].kernel if slow else "auto"
 
 
-def cores_told(site: Inventory) -> str:
-    """Write the cores of a site, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
-    cores, quota = counted(site.host.physical_cores, "core"), site.rpeak.quota_cpus
-    if quota is None or site.nodes:
+def cores_told(machine: Inventory) -> str:
+    """Write the cores of a machine, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
+    cores, quota = counted(machine.host.physical_cores, "core"), machine.rpeak.quota_cpus
+    if quota is None or machine.nodes:
         return cores
     return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"

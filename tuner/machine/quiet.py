@@ -72,15 +72,15 @@ def longest_wait_s(asked: str, part_of_s: float | None = None, budget_s: float |
     )
 
 
-def look_at(site: Inventory, nodes: Sequence[str] = (), job: str = "") -> Look | None:
-    """Return what looks at the nodes of a site, or at some of them; None where a batch system chooses them.
+def look_at(machine: Inventory, nodes: Sequence[str] = (), job: str = "") -> Look | None:
+    """Return what looks at the nodes of a machine, or at some of them; None where a batch system chooses them.
 
     Args:
         job: whose processes do not count; "" for none.
     """
-    if site.nodes is None:
+    if machine.nodes is None:
         return partial(others_on, None, [HERE], job)
-    names, cluster = nodes or site.nodes.names, site.nodes.cluster
+    names, cluster = nodes or machine.nodes.names, machine.nodes.cluster
     return partial(others_on, cluster.reach, names, job) if names and cluster.batch is None else None
 
 
@@ -164,14 +164,14 @@ def busy_nodes(look: Look | None) -> Mapping[str, OthersLoad]:
     return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
 
 
-def crowded(site: Inventory, nodes: Sequence[str], job: str) -> str:
+def crowded(machine: Inventory, nodes: Sequence[str], job: str) -> str:
     """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows.
 
     Args:
         nodes: those of the run; none is this machine.
         job: its processes are no others.
     """
-    seen = busy_nodes(look_at(site, nodes, job)).items()
+    seen = busy_nodes(look_at(machine, nodes, job)).items()
     busy = {node: load for node, load in seen if load.busy >= HALF_A_CORE}
     return told(busy) if busy else ""
 

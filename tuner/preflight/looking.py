@@ -179,22 +179,22 @@ def plan_here(ranks: int, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
     return RunPlan(ranks, threads, memory_bytes, confined=confined())
 
 
-def plan_on(site: Inventory, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
+def plan_on(machine: Inventory, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
     """Return what runs on a machine or on its nodes will take of each.
 
     Args:
         ranks: of one run on all nodes; None takes one for each core, which is the most that a search tries.
         memory_bytes: of one run on all nodes; 0 where nobody knows yet.
     """
-    count = max(1, site.node_count)
-    each = -(-(ranks or site.host.physical_cores) // count)
-    if site.nodes is None:
+    count = max(1, machine.node_count)
+    each = -(-(ranks or machine.host.physical_cores) // count)
+    if machine.nodes is None:
         return plan_here(each, threads, memory_bytes)
-    return RunPlan(each, threads, memory_bytes // count, count, site.nodes.interfaces, here=False)
+    return RunPlan(each, threads, memory_bytes // count, count, machine.nodes.interfaces, here=False)
 
 
 def before_runs(
-    site: Inventory,
+    machine: Inventory,
     work: Path,
     ranks: int | None = None,
     threads: int = 1,
@@ -208,9 +208,9 @@ def before_runs(
         ranks, threads, memory_bytes: as `plan_on` takes them.
         waits: as `look` takes it.
     """
-    plan = plan_on(site, ranks, threads, memory_bytes)
-    if site.nodes is None:
+    plan = plan_on(machine, ranks, threads, memory_bytes)
+    if machine.nodes is None:
         return look(plan, work, waits=waits).warnings
-    if not site.node_names:
+    if not machine.node_names:
         return []
-    return look(plan, work, site.nodes.cluster.reach, site.node_names, waits=waits).warnings
+    return look(plan, work, machine.nodes.cluster.reach, machine.node_names, waits=waits).warnings

@@ -15,7 +15,7 @@ from hpl.dat import HplDat, render
 from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from hpl.witness import parse_panels
-from results.record import BlasObservation, Invalidity
+from results.record import BlasObservation
 from runners.base import JobState, JobStatus
 from runners.job import Job
 from runners.launchers.base import last_words
@@ -25,12 +25,13 @@ from runners.paths import Tail
 from ..engines.outcomes import Fidelity, Rung
 from ..stopping import Stopping
 from ..trial.evaluate import STOP_AT
-from ..trial.judge import Failure, Verdict, another_run, ended_early
+from ..trial.judge import Failure, Verdict, ended_early
 from ..trial.ladder import at_rung
 from ..trial.launch import LaunchResult, LaunchWatch, run_folder
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
+from ..trial.plausible import unknown_limits
 from ..words import counted
 from .landscape import Run
 from .table import ReplayTable
@@ -105,6 +106,8 @@ class Player:
     seed: int = 0
     runner: LocalRunner = field(default_factory=lambda: LocalRunner(NoMpi()))
     machine: ClassVar[None] = None
+    shares_launches: ClassVar[bool] = False
+    limits = staticmethod(unknown_limits)
     left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
 
     @property
@@ -128,17 +131,19 @@ class Player:
     def run(
         self, plan: ReplayPlan, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch
     ) -> LaunchResult:
-        """Write the folder of a run, run the program there that prints it, and judge what it printed.
+        """Write the folder of a run, run the program there that prints it, and read what it printed.
+
+        Args:
+            limit_s: real seconds after which it is ended.
 
         Raises:
             RunnerError, TunerError: it cannot be started.
         """
-        del limit_s
         started_at = datetime.now(UTC)
         with run_folder(directory) as paths:
             paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
             (directory / TABLE).write_text(json.dumps(self._told(plan)), encoding="utf-8")
-            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, watch)
+            status = self._wait(self._job(plan, directory, limit_s), Tail(paths.stderr), stop, watch)
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return LaunchResult(
             verdict=judge_replayed(plan, status, stdout, stderr, self.table),
@@ -152,11 +157,12 @@ class Player:
             measurements=(plan.run.measurements,),
         )
 
-    def _job(self, plan: ReplayPlan, directory: Path) -> Job:
+    def _job(self, plan: ReplayPlan, directory: Path, limit_s: float) -> Job:
         return Job(
             program=(sys.executable, "-IS", replay_child.__file__, TABLE),
             ranks=1,
             directory=directory,
+            walltime_s=limit_s,
             launcher_environment={} if plan.stop_at is None else {STOP_AT: str(plan.stop_at)},
         )
 
@@ -201,30 +207,20 @@ def panels_of(run: Run, hpl: HplParams) -> Sequence[tuple[int, float]]:
 
 
 def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str, table: ReplayTable) -> Verdict:
-    """Hold what the program printed against what was asked; what failed in the table fails for the reason there."""
-    found, (asked,) = output.parse(stdout), plan.runs
-    result = found.results[0] if found.results else None
+    """What the program printed; what failed in the table fails for the reason there."""
+    found = output.parse(stdout)
     observed = BlasObservation(
         library=table.simulator,
         version="",
         kernel="table",
         threads=plan.threads,
-        hosts=plan.run.hosts or (f"{counted(table.nodes, 'node')} of the table",),
+        hosts=plan.run.hosts or (f"{counted(table.landscape.nodes, 'node')} of the table",),
     )
-    cancelled = status.state is JobState.CANCELLED
-    stopped = any(panel.stopped for panel in parse_panels(stderr))
-    fault: Failure | None
-    if cancelled:
-        fault = ended_early(status, found, stderr, "the replay was cancelled")
-    elif plan.run.gflops is None:
+    cancelled, fault = status.state is JobState.CANCELLED, None
+    stopped = plan.stop_at is not None and any(panel.stopped for panel in parse_panels(stderr))
+    if plan.run.gflops is None and status.state not in (JobState.CANCELLED, JobState.TIMEOUT):
         fault = Failure(plan.run.stage, f"{table.name} says: {plan.run.reason}")
-    elif plan.stop_at is not None:
-        fault = None if stopped else ended_early(status, found, stderr, "the replay did not stop where it was asked to")
-    elif result is None:
-        fault = ended_early(status, found, stderr, "the replay printed no result")
-    else:
-        fault = another_run(asked, result)
-        if fault is None and not result.consistent:
-            sentence = f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}"
-            fault = Failure(Invalidity.CORRECTNESS, sentence)
+    elif cancelled or not (stopped or (found.results and plan.stop_at is None)):
+        printed = "printed no result" if plan.stop_at is None else "did not stop where it was asked to"
+        fault = ended_early(status, found, stderr, f"the replay {'was cancelled' if cancelled else printed}")
     return Verdict(found.results if plan.stop_at is None else (), (fault,), observed, cancelled)

@@ -76,16 +76,6 @@ class ReplayTable:
         """What stands for the machine in records."""
         return f"{REPLAY_OF}{self.name}"
 
-    @property
-    def machine(self) -> Machine:
-        """The machine that the runs are of."""
-        return self.landscape.machine
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes it has."""
-        return self.landscape.nodes
-
     @cached_property
     def noisy(self) -> bool:
         """Whether some configuration has runs that differ, so that it makes sense to repeat one."""
@@ -99,7 +89,7 @@ class ReplayTable:
 
     @cached_property
     def _whole(self) -> SearchSpace:
-        return load(self.name, self.machine, text=self.landscape.space)
+        return load(self.name, self.landscape.machine, text=self.landscape.space)
 
     @cached_property
     def _points(self) -> Sequence[Point]:
@@ -139,7 +129,7 @@ class ReplayTable:
             SpaceError: as `load`, or the table has none of its points.
         """
         own = self.landscape.space if text is None else text
-        space = load(name, self.machine, asked or {}, own, setting_dimensions())
+        space = load(name, self.landscape.machine, asked or {}, own, setting_dimensions())
         names = [name for name in space.parameters if name in self._known]
         if space.parameters.keys() == self._whole.parameters.keys():
             there = {_values(point, names) for point in self._points}

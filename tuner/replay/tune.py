@@ -10,13 +10,13 @@ from typing import Any
 from results.record import SIMULATED_TABLE, SIMULATOR
 from search_spaces.load import space_text
 
+from ..clock import ToldClock
 from ..errors import TunerError
 from ..options import TuneOptions
-from ..simulation.session import ToldMachine, told_study, tuned
-from ..simulation.study import VirtualStudy
+from ..study.campaign import TuneOutcome, tuned
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
-from ..tuning.campaign import TuneOutcome
+from ..study.sized_study import SiteFacts, SizedStudy, sized_study
 from ..units import duration
 from ..words import counted
 from .player import Player
@@ -38,7 +38,7 @@ def read_table(replay: Mapping[str, Any]) -> ReplayTable:
 @contextmanager
 def replayed_session(
     name: str | None, options: TuneOptions, table: ReplayTable, context: StudyContext, *, resume: bool
-) -> Iterator[VirtualStudy]:
+) -> Iterator[SizedStudy]:
     """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
 
     Raises:
@@ -54,8 +54,14 @@ def replayed_session(
         begun = begin(context.store, name, replace(options, replay=replay), facts_of(options, table), text)
     player = Player(table, float((options.replay or {}).get("speed", 0.0)), options.seed)
     with closing_study(begun.name, context.store, context.stop), closing(player):
-        told = ToldMachine(space, table.probes, table.ladder, noisy=table.noisy)
-        yield told_study(begun, options, told, context, [player], most_runs=table.runs_of)
+        known = SiteFacts(
+            probes=table.probes,
+            ladder=table.ladder,
+            noisy=table.noisy,
+            most_runs=table.runs_of,
+            told_clock=ToldClock(),
+        )
+        yield sized_study(begun, options, space, [player], known, context)
 
 
 def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
@@ -65,8 +71,8 @@ def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
             "backend": "replay",
             "replay": table.name,
             "description": table.landscape.description,
-            "nodes": table.nodes,
-            "physical_cores": table.machine.cores,
+            "nodes": table.landscape.nodes,
+            "physical_cores": table.landscape.machine.cores,
             **({SIMULATED_TABLE: True} if table.landscape.simulated else {}),
         },
         rpeak_gflops=options.rpeak_gflops,
@@ -76,9 +82,7 @@ def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
     )
 
 
-def tune_replayed(
-    options: TuneOptions, name: str | None, table: ReplayTable, context: StudyContext, *, resume: bool
-) -> TuneOutcome:
+def tune_replayed(options: TuneOptions, name: str | None, context: StudyContext, *, resume: bool) -> TuneOutcome:
     """Run a study on a table.
 
     Args:
@@ -88,20 +92,20 @@ def tune_replayed(
     Raises:
         TunerError, SpaceError, ResultsError: a sentence says what prevents the study.
     """
+    with context.stop.preparing():
+        table = read_table(options.replay or {})
+    known = table.landscape
     with replayed_session(name, options, table, context, resume=resume) as study:
-        known = table.landscape
-        study.session.say(f"Study {study.study}: {options}")
-        study.session.say(
+        say = study.session.say
+        say(f"Study {study.session.study}: {options}")
+        say(
             f"Replayed, nothing is measured: {table.name}, {known.description.rstrip('.')}. "
-            f"{len(study.space)} of its {counted(len(known.places), 'configuration')} can be asked for; "
+            f"{len(study.session.space)} of its {counted(len(known.places), 'configuration')} can be asked for; "
             "budget and times are the table's."
         )
         once = sum(len(place.full) == 1 for place in known.places)
         if once and table.noisy:
-            ran = f"{counted(once, 'configuration')} of the table ran once"
-            study.session.say(f"{ran}, so that nothing tells how much runs of {'it' if once == 1 else 'these'} differ.")
-        return tuned(
-            study,
-            options,
-            lambda run_s: f"On the machine of the table this search would have taken {duration(run_s)} of HPL runs.",
-        )
+            ran, them = counted(once, "configuration"), "it" if once == 1 else "these"
+            say(f"{ran} of the table ran once, so that nothing tells how much runs of {them} differ.")
+        took = "On the machine of the table this search would have taken"
+        return tuned(study, options, lambda run_s: f"{took} {duration(run_s)} of HPL runs.")

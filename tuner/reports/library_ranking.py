@@ -16,13 +16,12 @@ from results.store.store import Store
 from ..machine.equipment import PROGRAM, Equipment
 from ..machine.peak import above_peak
 from ..study.objective import ranking_of
-from ..study.rounds import (
+from ..study.order import (
     CLAIMED,
     DOUBT,
     LEAST_ROUNDS,
+    LibraryPlace,
     Order,
-    Place,
-    Rounds,
     champions,
     contradicted,
     near,
@@ -65,7 +64,7 @@ class LibraryRanking:
         for record in records:
             if record.ranked and record.kind not in SMALLER_RUNS:
                 ran[blas_of(record.params)][record.key] += 1
-        order = Rounds.of(records, shown=shown).order()
+        order = Order.of(records, shown=shown)
         return cls(study, order, champions(records, ranking), ran, shown, DisturbedRuns.of(records))
 
     @classmethod
@@ -113,8 +112,8 @@ class LibraryRanking:
         """The ranking by name."""
         return {
             "study": self.study.name,
-            "rounds": self.order.rounds,
-            "undisturbed_rounds": self.order.quiet,
+            "rounds": len(self.order.whole),
+            "undisturbed_rounds": len(self.order.quiet),
             "order_is_known": self.order.known,
             "confidence": CLAIMED,
             "tied": [place.blas for place in self.order.tied],
@@ -125,11 +124,11 @@ class LibraryRanking:
         }
 
     def _how_sure(self) -> list[str]:
-        places, rounds = self.order.places, self.order.rounds
+        places, rounds = self.order.places, len(self.order.whole)
         if not places:
             alone = len(self._compared()) < 2
             return [] if alone else ["No round was whole, so the order is only that of the searches."]
-        quiet = self.order.quiet
+        quiet = len(self.order.quiet)
         if quiet < min(rounds, LEAST_ROUNDS):
             told = f"is {'one' if quiet == 1 else quiet or 'none'} of {counted(rounds, 'round')}"
             need = f"{LEAST_ROUNDS} would be needed. Run it again when the machine is quiet."
@@ -261,7 +260,7 @@ def _slower(percent: float) -> float:
     return 100 * (1 - 1 / (1 + percent / 100))
 
 
-def _ahead(other: Place) -> str:
+def _ahead(other: LibraryPlace) -> str:
     lead = other.behind
     if lead is None:
         return ""
@@ -269,7 +268,7 @@ def _ahead(other: Place) -> str:
     return f"{lead.percent:.1f} % faster than {other.blas} (95 % interval: {low:.1f} to {high:.1f} %)"
 
 
-def _at_most(tied: Sequence[Place]) -> str:
+def _at_most(tied: Sequence[LibraryPlace]) -> str:
     """How large a difference may still be."""
     far = max((abs(end) for place in tied if place.behind for end in place.behind.interval_percent), default=0.0)
     return f"If there is one, it is below {far:.1f} %."

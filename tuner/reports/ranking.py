@@ -91,6 +91,8 @@ def ranking_parts(
     ranking: Sequence[Ranked],
     against: Objective | None = None,
     fastest: FastestRun | None = None,
+    *,
+    short: bool = False,
 ) -> list[Part]:
     """Report some configurations: the table has the parameters in which they differ, the line below it the others.
 
@@ -99,11 +101,12 @@ def ranking_parts(
         ranking: the whole one.
         against: those shown are the front of GFLOPS against this.
         fastest: the fastest run of the study, which may be one of another configuration than the first.
+        short: the rate that counts and what varies, without how runs differed.
     """
     names = varying(shown)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
-    table = _table(study, shown, against)
-    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
+    table = _table(study, shown, against, short=short)
+    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest, short=short)]
     bound = disturbed_sentence(shown[0])
     doubted = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
     return [table, *doubted, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
@@ -123,7 +126,9 @@ def _exported(name: str, figure: float) -> str:
     return f"{figure:.2f}" if figure < 100 else merit_text(name, figure)
 
 
-def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
+def _remarks(
+    study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None, *, short: bool
+) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
     said = doubts_of(study, shown)
     shown_noise = study.notes.noise_at_first
@@ -134,10 +139,10 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], f
             f"The machine {did_words(changed)} before confirmation; what is expected is of the {speed} machine."
         )
     noise = relative_sd(drift_corrected(ranking, shown_noise))
-    if noise is not None:
+    if noise is not None and not short:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
     expected = expected_sentence(shown[0], interval_of(study, shown[0]))
-    if expected is not None:
+    if expected is not None and not short:
         said.append(expected)
     if fastest is not None and (noise is not None or not fastest.is_rmax or fastest.place(ranking) != 1):
         said.append(fastest.sentence(ranking))
@@ -165,7 +170,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     return sentence(sure, of_study(study).best)
 
 
-def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
+def _table(study: Study, shown: Sequence[Ranked], against: Objective | None, *, short: bool) -> Table:
     """Build the table of configurations with the figures of merit that are known."""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
@@ -178,7 +183,7 @@ def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> 
     for name in [name for name in UNITS if any(name in one for one in merits)]:
         more[unit_of(name, machine)] = [merit_text(name, one[name]) if name in one else "" for one in merits]
     title = front or f"Best of study {study.marked_name}{by}"
-    return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown])
+    return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown], short=short)
 
 
 def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:

@@ -21,7 +21,7 @@ from .published_results import PublishedStanding, published_standing
 from .ranking import figures, how_sure, ranking_json, ranking_parts
 
 if TYPE_CHECKING:
-    from ..tuning.prediction import NotedPrediction
+    from ..study.sizing.prediction import NotedPrediction
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class StudySummary:
         """What was predicted of the whole memory, if anything; only then what reads it is imported."""
         if not self.study.notes.whole_memory:
             return None
-        from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
+        from ..study.sizing.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
 
         return prediction_of(self.study)
 
@@ -114,20 +114,21 @@ class StudySummary:
             f"{', not known to be undisturbed' if best.unknown else ''}."
         )
 
-    def parts(self, count: int, *, sure: bool = True, others: bool = True) -> list[Part]:
+    def parts(self, count: int, *, sure: bool = True, others: bool = True, short: bool = False) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best.
 
         Args:
+            short: as `ranking_parts` has it.
             sure: without it something else tells that.
             others: without it something else tells what others published.
         """
         against = self.objective.against
         if self.front:
-            parts = ranking_parts(self.study, self.front, self.ranking, against, self.fastest)
+            parts = ranking_parts(self.study, self.front, self.ranking, against, self.fastest, short=short)
         else:
-            parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest)
-            told = self.how_sure if sure else None
-            said = (*([told] if told else []), *sentences(self.libraries, self.programs, self.study, self.ranking))
+            parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest, short=short)
+            told = [self.how_sure] if sure and self.how_sure else []
+            said = (*told, *sentences(self.libraries, self.programs, self.study, self.ranking))
             parts += map(Sentence, (*said, *self._sizes_that_never_ran()))
         if against and (self.front or not against.by_measured_power):
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"

@@ -297,14 +297,12 @@ def _predicted(
 
 def _points(ranked: Sequence[TrialRecord]) -> list[MeasuredPoint]:
     """The configurations that ran on sorted lists, each with its rates."""
-    rates: dict[tuple[int, int], list[float]] = {}
-    params: dict[tuple[int, int], Mapping[str, Scalar]] = {}
+    found: dict[tuple[int, int], list[TrialRecord]] = {}
     for record in ranked:
         if record.params.get(ORDER) == NodeOrder.SORTED and record.gflops:
-            key = int(record.params[COUNT]), int(record.params["N"])
-            rates.setdefault(key, []).append(record.gflops)
-            params[key] = record.params
-    return [MeasuredPoint(params[key], key[0], own) for key, own in rates.items()]
+            found.setdefault((int(record.params[COUNT]), int(record.params["N"])), []).append(record)
+    rates = [(count, own, [one.gflops or 0.0 for one in own]) for (count, _), own in found.items()]
+    return [MeasuredPoint(own[-1].params, count, gflops) for count, own, gflops in rates]
 
 
 @dataclass(frozen=True)

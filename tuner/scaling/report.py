@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import groupby
 
 from results.metrics import four_digits
 from results.report.model import (
@@ -239,76 +240,73 @@ def scaling_page(report: Report, findings: ScalingFindings, command: str) -> Rep
 def _series(findings: ScalingFindings) -> list[tuple[str, list[CountResult]]]:
     """The results of each kind of scaling and order, with a name."""
     several = len({result.order for result in findings.results}) > 1
-    found = []
-    for scaling in Scaling:
-        for order in NodeOrder:
-            own = [one for one in findings.results if (one.scaling, one.order) == (scaling, order)]
-            if own:
-                found.append((f"{scaling}, {order}" if several else str(scaling), own))
-    return found
+    kinds = groupby(findings.results, lambda one: (one.scaling, one.order))
+    return [(f"{scaling}, {order}" if several else str(scaling), list(own)) for (scaling, order), own in kinds]
 
 
 def efficiency_figure(findings: ScalingFindings) -> Figure:
     """Draw the efficiency over the number of nodes, with its interval."""
-    lines = []
-    for name, own in _series(findings):
-        middle = tuple(100 * one.efficiency for one in own)
-        ends = [one.interval or (one.efficiency, one.efficiency) for one in own]
-        lines.append(
-            Series(
-                name,
-                tuple(float(one.count) for one in own),
-                middle,
-                line=True,
-                low=tuple(100 * low for low, _ in ends),
-                high=tuple(100 * high for _, high in ends),
-            )
+    lines = tuple(
+        Series(
+            name,
+            tuple(float(one.count) for one in own),
+            tuple(100 * one.efficiency for one in own),
+            line=True,
+            low=tuple(100 * min(one.interval or (one.efficiency,)) for one in own),
+            high=tuple(100 * max(one.interval or (one.efficiency,)) for one in own),
         )
-    return Figure("Efficiency", f"{findings.noun}s", "efficiency in %", tuple(lines), x_log=True)
+        for name, own in _series(findings)
+    )
+    return Figure("Efficiency", f"{findings.noun}s", "efficiency in %", lines, x_log=True)
 
 
 def _rate_figure(findings: ScalingFindings, scaling: Scaling) -> Figure:
     """Draw GFLOPS over the number of nodes, with the ideal line and the next doubling."""
     own = [(name, results) for name, results in _series(findings) if results[0].scaling is scaling]
+    predicted = [one for one in findings.doublings if one.scaling is scaling and not one.why_not]
+    first, ran = own[0][1][0], [one.count for one in own[0][1]]
+    counts = tuple(map(float, (*ran, *(one.count for one in predicted))))
+    ideal = tuple(count * (first.usual_gflops / first.count) for count in counts)
     lines = [
         Series(name, tuple(float(one.count) for one in results), tuple(one.usual_gflops for one in results), line=True)
         for name, results in own
     ]
-    predicted = [one for one in findings.doublings if one.scaling is scaling and not one.why_not]
-    first = own[0][1][0]
-    counts = [float(one.count) for one in own[0][1]] + [float(one.count) for one in predicted]
-    each = first.usual_gflops / first.count
-    lines.append(
-        Series("ideal", tuple(counts), tuple(count * each for count in counts), line=True, bare=True, behind=True)
-    )
     lines += [
-        Series(
-            "predicted",
-            (float(one.count),),
-            (one.expected.gflops,),
-            low=(one.expected.interval_gflops[0],),
-            high=(one.expected.interval_gflops[1],),
-        )
-        for one in predicted
+        Series("ideal", counts, ideal, line=True, bare=True, behind=True),
+        *(
+            Series(
+                "predicted",
+                (float(one.count),),
+                (one.expected.gflops,),
+                low=(one.expected.interval_gflops[0],),
+                high=(one.expected.interval_gflops[1],),
+            )
+            for one in predicted
+        ),
     ]
-    title = "GFLOPS, weak scaling" if scaling is Scaling.WEAK else "GFLOPS, strong scaling"
-    return Figure(title, f"{findings.noun}s", "GFLOPS", tuple(lines), x_log=True, y_log=True)
+    return Figure(f"GFLOPS, {scaling} scaling", f"{findings.noun}s", "GFLOPS", tuple(lines), x_log=True, y_log=True)
 
 
 def time_figures(findings: ScalingFindings) -> list[Figure]:
     """Draw the parts of the time over the number of nodes, one figure for each kind of scaling and order."""
-    figures = []
-    for name, own in _series(findings):
-        spent = [one for one in findings.overheads if alike(one, own[0])]
-        if spent:
-            counts = tuple(str(one.count) for one in spent)
-            bars = tuple(
-                Series(NAMES[part], counts, tuple(100 * one.shares[part] for one in spent)) for part in reversed(PARTS)
-            )
-            figures.append(
-                Figure(f"Parts of the time: {name}", f"{findings.noun}s", "% of the time", bars, stacked=True)
-            )
-    return figures
+    return [
+        Figure(
+            f"Parts of the time: {name}",
+            f"{findings.noun}s",
+            "% of the time",
+            tuple(
+                Series(
+                    NAMES[part],
+                    tuple(str(one.count) for one in spent),
+                    tuple(100 * one.shares[part] for one in spent),
+                )
+                for part in reversed(PARTS)
+            ),
+            stacked=True,
+        )
+        for name, own in _series(findings)
+        if (spent := [one for one in findings.overheads if alike(one, own[0])])
+    ]
 
 
 def percent(part: float, digits: int | None = None) -> str:
@@ -336,11 +334,7 @@ def verdicts(findings: ScalingFindings) -> Iterator[str]:
         order = f", {result.order} nodes" if not alone and result.scaling in differ else ""
         first = next(one for one in findings.results if alike(one, result))
         reached = _efficiency(result, first, findings.noun)
-        yield f"{_scaling(result.scaling)}{order}: {reached}{_limit(limit, findings)}"
-
-
-def _scaling(scaling: Scaling) -> str:
-    return "Weak scaling" if scaling is Scaling.WEAK else "Strong scaling"
+        yield f"{result.scaling.words}{order}: {reached}{_limit(limit, findings)}"
 
 
 def _efficiency(result: CountResult, first: CountResult, noun: str) -> str:
@@ -376,7 +370,7 @@ def order_sentence(compared: OrderComparison, findings: ScalingFindings) -> str:
     interval = effect.interval
     if interval is not None and effect.loss < 0:
         interval = (-interval[1], -interval[0])
-    scaling = _scaling(compared.scaling)
+    scaling = compared.scaling.words
     widest = max(map(abs, interval or (effect.loss,)))
     if not compared.differ and widest < SAME:
         return f"{scaling}: sorted and shuffled lists are equally fast."
@@ -427,10 +421,10 @@ def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
     """Say what twice the nodes should give, and how good such a prediction was before."""
     if doubling.why_not:
         at = counted(doubling.count, noun)
-        return f"{_scaling(doubling.scaling)}: what {at} give cannot be told: {doubling.why_not}."
+        return f"{doubling.scaling.words}: what {at} give cannot be told: {doubling.why_not}."
     low, high = doubling.expected.interval_gflops
     said = (
-        f"{_scaling(doubling.scaling)}, predicted: {counted(doubling.count, noun)} give "
+        f"{doubling.scaling.words}, predicted: {counted(doubling.count, noun)} give "
         f"{four_digits(doubling.expected.gflops)} GFLOPS ({four_digits(low)} to {four_digits(high)}) with "
         f"N={doubling.N}, an efficiency of {percent(doubling.efficiency)} %."
     )

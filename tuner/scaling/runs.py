@@ -4,21 +4,25 @@ import math
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hpl.params import Scalar
 from hpl.sizing import flop_count
 from results.record import TrialRecord
 
-from ..clock import Clock
+from ..engines.outcomes import FULL
 from ..errors import UsageError
-from ..events import Listener, Notice, TrialEnded
-from ..machine.problem_size import SMALLEST_N
-from ..stopping import Stopping
+from ..events import Notice, TrialEnded
+from ..machine.problem_size import SMALLEST_N, textbook
 from ..study.file_run import key_of
-from ..trial.launch import LaunchOutcome
-from ..trial.launching import Queue, in_turn
+from ..study.search.search_limits import limit_s
+from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
+from ..trial.evaluate import memory_shortage
+from ..trial.judge import Failure
+from ..trial.launch import LaunchLimits, LaunchOutcome
+from ..trial.launching import Launching, planned
+from ..trial.site import Site
 from ..units import duration
 from ..words import counted, listed
 from .statistics import NodeOrder, Scaling
@@ -176,34 +180,71 @@ COUNT, ORDER, REPEAT, NODES = "scale.count", "scale.order", "scale.repeat", "sca
 """What the records of these runs have beside HPL's parameters."""
 
 
-class ScalingSite(Protocol):
-    """A machine that runs HPL on some of its nodes."""
-
-    @property
-    def launching(self) -> Queue[LaunchOutcome]:
-        """The runs that were begun."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The nodes, sorted as the cluster lists them; empty on one machine, where ranks are counted."""
-
-    def params(self, run: PlannedRun) -> dict[str, Scalar]:
-        """The configuration of a run, as its record keeps it."""
-
-    def why_not(self, run: PlannedRun) -> str | None:
-        """The sentence why a run cannot be had, such as that its matrix does not fit the memory."""
-
-    def begin(self, run: PlannedRun, expected_s: float | None) -> int:
-        """Begin a run, and return the ticket that its outcome will have."""
-
-    def without(self, lost: tuple[str, ...]) -> None:
-        """Go on without nodes."""
-
-
 def words_of(run: PlannedRun, names: tuple[str, ...]) -> dict[str, Scalar]:
     """What tells a run from others of the same configuration."""
     nodes = {NODES: ",".join(names[number] for number in run.nodes)} if run.nodes else {}
     return {COUNT: run.count, ORDER: str(run.order), REPEAT: run.repeat, **nodes}
+
+
+@dataclass
+class ScalingSite:
+    """Where a scaling analysis runs HPL: a machine, or nodes of a real or a virtual cluster.
+
+    Attributes:
+        site: all of it.
+        own: what all configurations have: BLAS, kernel, NB and what else is not HPL's documented advice.
+        on: the site of some nodes, in the order in which ranks fill them.
+        threads: of each rank.
+        limit_s: seconds after which a run is ended.
+        cores: of each node; on one machine, where ranks are counted, of a rank.
+        names: the nodes that are left, sorted as the cluster lists them; empty on one machine.
+        study, launching: the study, and what runs its trials; they are set when there is one, before the first run.
+    """
+
+    site: Site[Any]
+    own: Mapping[str, Scalar]
+    on: Callable[[tuple[str, ...]], Site[Any]]
+    threads: int = 1
+    limit_s: float = 86400.0
+    cores: int = 1
+    names: tuple[str, ...] = ()
+    study: str = field(init=False)
+    launching: Launching[Any] = field(init=False)
+
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        """The configuration of a run, as its record keeps it: HPL's documented advice on the squarest grid."""
+        machine, ranks = self.site.machine, run.count * (self.cores // self.threads)
+        advice = textbook(N=run.N, NB=1, blas="", kernel="", ranks=ranks, threads=self.threads)
+        point = {**advice, **self.own, **words_of(run, self.names)}
+        return machine.program.terms.fitted(point) if machine else point
+
+    def _of(self, run: PlannedRun) -> Site[Any]:
+        return self.on(tuple(self.names[number] for number in run.nodes)) if run.nodes else self.site
+
+    def why_not(self, run: PlannedRun) -> str | None:
+        """Why a run cannot be had here: its matrix does not fit the memory, or a parameter is not legal."""
+        site = self._of(run)
+        plan = planned(site.plan, self.params(run), FULL, "", 0)
+        if isinstance(plan, Failure):
+            return plan.reason
+        return memory_shortage(plan, site.machine) if site.machine else None
+
+    def begin(self, run: PlannedRun, expected_s: float | None, most_s: float = math.inf) -> int:
+        """Begin a run on its nodes, once more after a lost node came back; return the ticket of its outcome.
+
+        Args:
+            most_s: after so many seconds it is ended, where that is less than for any run.
+        """
+        limits = LaunchLimits(limit_s=min(self.limit_s, most_s), expected_s=expected_s)
+        params = self.params(run)
+        nodes = counted(run.count, "node") if run.nodes else ""
+        varied = nodes and nodes + (", shuffled" if run.order is NodeOrder.SHUFFLED else "")
+        point = ListedPoint(params=params, key=key_of(params), limits=limits, varied=varied, site=self._of(run))
+        return start_point(self.launching, self.study, point)
+
+    def without(self, lost: tuple[str, ...]) -> None:
+        """Go on without nodes that are lost."""
+        self.names = tuple(name for name in self.names if name not in lost)
 
 
 @dataclass
@@ -233,21 +274,6 @@ class Pace:
         self.alike_s[key] = max(real_s, self.alike_s.get(key, 0.0))
 
 
-@dataclass(frozen=True)
-class ScalingEnd:
-    """What came of the runs.
-
-    Attributes:
-        records: of all runs that have ended, those of an earlier call too, in the order in which they ended.
-        lost_nodes: nodes that no longer answer.
-        skipped: runs that did not begin, because time was over or too few nodes were left, and what an event ended.
-    """
-
-    records: tuple[TrialRecord, ...]
-    lost_nodes: tuple[str, ...]
-    skipped: int
-
-
 @dataclass
 class ScalingRuns:
     """The runs of a plan on a site.
@@ -255,20 +281,26 @@ class ScalingRuns:
     Attributes:
         earlier: valid records by their key, which are not run again.
         limit_s: seconds after which no run begins that would not end in time.
+        records: of all runs that have ended, those of an earlier call too, in the order in which they ended.
+        lost: nodes that no longer answer.
+        skipped: runs that did not begin, because time was over or too few nodes were left.
+        missed: what an event ended, and what did not begin after it.
     """
 
     plan: ScalingPlan
     site: ScalingSite
     pace: Pace
-    listener: Listener
-    stop: Stopping
-    clock: Clock
     earlier: Mapping[str, TrialRecord] = field(default_factory=dict)
     limit_s: float = math.inf
-    _records: list[TrialRecord] = field(default_factory=list)
-    _lost: list[str] = field(default_factory=list)
+    records: list[TrialRecord] = field(default_factory=list, init=False)
+    lost: list[str] = field(default_factory=list, init=False)
+    skipped: int = field(default=0, init=False)
+    missed: int = field(default=0, init=False)
+    _until_s: float = field(default=math.inf, init=False)
+    _waiting: deque[PlannedRun] = field(default_factory=deque, init=False)
+    _under_way: dict[int, tuple[PlannedRun, float]] = field(default_factory=dict, init=False)
 
-    def run(self, *, exact: bool = False) -> ScalingEnd:
+    def run(self, *, exact: bool = False) -> None:
         """Run what is not known yet.
 
         Args:
@@ -277,65 +309,57 @@ class ScalingRuns:
         Raises:
             TunerError: no run can be started here.
         """
-        began_s, under_way = self.clock.now_s(), dict[int, tuple[PlannedRun, float]]()
-        waiting, skipped, missed = deque(self._unknown(exact=exact)), 0, 0
+        known = {run: self.earlier.get(key_of(self.site.params(run))) for run in self.plan.runs(exact=exact)}
+        self.records += filter(None, known.values())
+        self._waiting += (run for run, record in known.items() if record is None)
+        if self.records:
+            self.site.launching.listener(
+                Notice(f"{counted(len(self.records), 'run')} of this study are known already.")
+            )
+        launching = self.site.launching
+        self._until_s = launching.clock.now_s() + self.limit_s
+        ask_and_tell(launching, launching.stop, ask=self._next, start=self._start, tell=self._tell)
+        if self.skipped and not self.lost:
+            self.site.launching.listener(
+                Notice(f"{counted(self.skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over.")
+            )
 
-        def begin(run: PlannedRun) -> None:
-            nonlocal skipped
-            expected_s = self.pace.expected_s(run)
-            late = bool(self._records) and self.clock.now_s() - began_s + expected_s > self.limit_s
-            if late or run.count > len(self.site.names) > 0:
-                skipped += 1
-                return
-            there, start_s = self._on_nodes_left(run), self.clock.now_s()
-            under_way[self.site.begin(there, expected_s)] = there, start_s
+    def _next(self) -> PlannedRun | None:
+        """The next run, on nodes that are left, without those for which there are too few or too little time."""
+        left = len(self.site.names)
+        while self._waiting:
+            run = self._waiting.popleft()
+            in_time = not self.records or self.site.launching.clock.now_s() + self.pace.expected_s(run) <= self._until_s
+            if in_time and (run.count <= left or not run.nodes):
+                spare = [number for number in range(left) if number not in run.nodes]
+                nodes = tuple(number if number < left else spare.pop() for number in run.nodes)
+                return replace(run, nodes=nodes)
+            self.skipped += 1
+        return None
 
-        for ended in in_turn(waiting, begin, self.site.launching, self.stop):
-            run, start_s = under_way.pop(ended.ticket)
-            if ended.records[0].ranked:
-                self.pace.learn(run, self.clock.now_s() - start_s)
-            if ended.lost_nodes:
-                waiting.appendleft(run)
-            elif ended.why:
-                missed += 1 + len(waiting)
-                waiting.clear()
-                self.listener(Notice(f"{ended.why}: nothing more is run."))
-            self._take(ended.records[0], ended.lost_nodes, waiting)
-        if skipped and not self._lost:
-            self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
-        return ScalingEnd(tuple(self._records), tuple(self._lost), skipped + missed)
+    def _start(self, run: PlannedRun) -> None:
+        expected_s, now_s = self.pace.expected_s(run), self.site.launching.clock.now_s()
+        most_s = max(limit_s(expected_s, None, math.inf), self._until_s - now_s)  # a first run may take all the time
+        self._under_way[self.site.begin(run, expected_s, most_s)] = run, now_s
 
-    def _unknown(self, *, exact: bool) -> list[PlannedRun]:
-        """The runs that no earlier call made; the others are taken over."""
-        left = []
-        for run in self.plan.runs(exact=exact):
-            known = self.earlier.get(key_of(self.site.params(run)))
-            if known is None:
-                left.append(run)
-            else:
-                self._records.append(known)
-        if self._records:
-            self.listener(Notice(f"{counted(len(self._records), 'run')} of this study are known already."))
-        return left
-
-    def _on_nodes_left(self, run: PlannedRun) -> PlannedRun:
-        """The run, with numbers of nodes that are left."""
-        size = len(self.site.names)
-        if all(number < size for number in run.nodes):
-            return run
-        spare = [number for number in range(size) if number not in run.nodes]
-        nodes = tuple(number if number < size else spare.pop() for number in run.nodes)
-        return PlannedRun(run.count, run.order, run.repeat, run.N, nodes)
-
-    def _take(self, record: TrialRecord, lost_nodes: tuple[str, ...], waiting: Sequence[PlannedRun]) -> None:
+    def _tell(self, ended: LaunchOutcome) -> None:
         """Record a run, and go on without nodes that are lost; a run that died with one waits for its turn again."""
-        self._records.append(record)
-        left_s = sum(self.pace.expected_s(run) for run in waiting)
-        done_s = self.pace.really_s
+        (run, start_s), record = self._under_way.pop(ended.ticket), ended.records[0]
+        say, now_s = self.site.launching.listener, self.site.launching.clock.now_s()
+        if record.ranked:
+            self.pace.learn(run, now_s - start_s)
+        if ended.lost_nodes:
+            self._waiting.appendleft(run)
+        elif ended.why:
+            self.missed += 1 + len(self._waiting)
+            self._waiting.clear()
+            say(Notice(f"{ended.why}: nothing more is run."))
+        self.records.append(record)
+        left_s, done_s = sum(map(self.pace.expected_s, self._waiting)), self.pace.really_s
         spent = done_s / (done_s + left_s) if done_s else 0.0
-        self.listener(TrialEnded(record, spent=spent, left=duration(left_s) if waiting else None))
-        if lost_nodes:
-            self._lost += lost_nodes
-            self.site.without(lost_nodes)
-            lost, left = listed(lost_nodes), counted(len(self.site.names), "node")
-            self.listener(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))
+        say(TrialEnded(record, spent=spent, left=duration(left_s) if self._waiting else None))
+        if ended.lost_nodes:
+            self.lost += ended.lost_nodes
+            self.site.without(ended.lost_nodes)
+            lost, left = listed(ended.lost_nodes), counted(len(self.site.names), "node")
+            say(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))

@@ -1,24 +1,25 @@
 """`hpltune scale`: how HPL scales over the nodes of a cluster, real or virtual, or over the cores of a machine."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from hpl.params import Scalar
 from hpl.sizing import NodeShare, n_for_memory
-from results.record import Study, TrialRecord
+from results.record import Study
 from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 
-from ..clock import RealClock
 from ..commands.session import Session, open_session
 from ..commands.set_up import set_up
 from ..errors import UsageError
 from ..events import CAUTION, Listener, Notice
+from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
 from ..machine.problem_size import first_choice, full_memory_n, matrix_bytes, natural_nb
 from ..machine.survey import require_hpl
@@ -31,12 +32,12 @@ from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
 from ..simulation.simulator import Simulator
 from ..stopping import StopRequest
+from ..study.enter import machine_facts
 from ..study.file_run import FileBook
 from ..study.lifecycle import SCALE, MachineFacts, begin_runs, closing_study, go_on
 from ..study.trust import may_reach, note_named
 from ..trial.launching import Launching
 from ..trial.workbench import Workbench
-from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
 from .findings import ScalingContext, ScalingFindings, findings_of
@@ -44,6 +45,7 @@ from .report import scaling_facts, scaling_page, scaling_report
 from .runs import (
     COUNT,
     Pace,
+    PlannedRun,
     ScalingPlan,
     ScalingRuns,
     ScalingSite,
@@ -52,7 +54,6 @@ from .runs import (
     largest_affordable_n,
     memory_n,
 )
-from .sites import Choices, RealSite, SimulatedSite, cores_of_each
 from .statistics import NodeOrder, Scaling
 
 DEFAULT_TIME_S = 600.0
@@ -66,9 +67,8 @@ class ScaleRequest:
     """What is asked of `hpltune scale`.
 
     Attributes:
-        options: the machine or the cluster, its BLAS, and `full` for the whole memory.
+        options: the machine or the cluster, its BLAS, `full` for the whole memory, and `repeats` of each kind of run.
         counts: numbers of nodes; none takes 1, 2, 4, … up to all.
-        repeats: runs of each kind on each number of nodes.
         n, nb: order of the matrix on the smallest number, and block size; None chooses.
         threads: of each rank.
         depth: of the look-ahead.
@@ -90,11 +90,6 @@ class ScaleRequest:
     study: str | None = None
     db: str | None = None
     command: str = ""
-
-    @property
-    def repeats(self) -> int:
-        """Runs of each kind on each number of nodes."""
-        return self.options.repeats
 
 
 @dataclass(frozen=True)
@@ -122,22 +117,16 @@ class ScaleResult:
 
     def report(self) -> Report:
         """The verdict, the table, and the facts for scripts; first how many runs were disturbed, if any."""
-        report = self._found()
-        text = self.study.notes.disturbed
+        report, text = scaling_report(self.machine, self.study.name, self.findings), self.study.notes.disturbed
+        cautions = {"cautions": Context([self.study]).cautions()}
         disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION)] if text else []
-        facts = {**scaling_facts(self.machine, self.study.name, self.findings), "cautions": self._context.cautions()}
+        facts = {**scaling_facts(self.machine, self.study.name, self.findings), **cautions}
         return replace(report, parts=(*disturbed, *report.parts), facts=facts)
 
     def page(self) -> Report:
         """The same with figures; it begins with what a reader must know first."""
-        return self._context.page(scaling_page(self._found(), self.findings, self.command))
-
-    @property
-    def _context(self) -> Context:
-        return Context([self.study])
-
-    def _found(self) -> Report:
-        return scaling_report(self.machine, self.study.name, self.findings)
+        found = scaling_report(self.machine, self.study.name, self.findings)
+        return Context([self.study]).page(scaling_page(found, self.findings, self.command))
 
 
 def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -> ScalingPlan:
@@ -157,34 +146,17 @@ def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -
     return made
 
 
-def stored_n(store: Store, name: str | None) -> tuple[int, int] | None:
-    """N on the smallest number of nodes, and NB, of a stored study; None if there is no such study, or no run.
+def stored_n(store: Store, name: str) -> tuple[int, int] | None:
+    """N on the smallest number of nodes, and NB, of a stored study; None if there is no run.
 
     Raises:
         UsageError: `hpltune scale` did not make the study.
     """
-    if name is None or name not in {study.name for study in store.studies()}:
-        return None
     if store.study(name).space_name != SCALE:
         raise UsageError("that study is not one of `hpltune scale`: give another name", field="study", given=name)
-    records = [record for record in store.records(name) if COUNT in record.params]
-    if not records:
-        return None
-    first = min(records, key=lambda record: (int(record.params[COUNT]), int(record.params["N"])))
-    return int(first.params["N"]), int(first.params["NB"])
-
-
-def begun(store: Store, request: ScaleRequest, options: TuneOptions, machine: MachineFacts) -> str:
-    """Begin the study of the runs, or go on with it, and return its name."""
-    name = request.study
-    if name is None or name not in {study.name for study in store.studies()}:
-        return begin_runs(store, options, machine, SCALE, name=name)
-    return go_on(store, name, options, run="run").name
-
-
-def known_runs(store: Store, study: str) -> dict[str, TrialRecord]:
-    """The valid runs of a study by their key, with their outputs."""
-    return {record.key: record for record in store.records(study, outputs=True) if record.ranked}
+    runs = [record.params for record in store.records(name) if COUNT in record.params]
+    _, *first = min(((int(run[COUNT]), int(run["N"]), int(run["NB"])) for run in runs), default=(0,))
+    return (first[0], first[1]) if first else None
 
 
 def one_blas(names: Sequence[str]) -> str | None:
@@ -198,36 +170,159 @@ def one_blas(names: Sequence[str]) -> str | None:
     return names[0] if names else None
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """What is known before the first run.
+@dataclass(frozen=True, kw_only=True)
+class ScalingPlace:
+    """Where a scaling analysis runs, as far as it is known before the first run.
 
     Attributes:
-        node_gflops: what dgemm could do on one node, or on one core of a machine.
+        name: of the machine or the cluster.
+        size: nodes, or cores of one machine.
+        site: its block size is not chosen yet.
+        usual_nb: what is taken unless somebody says or ran another.
+        most_n: the largest N on the smallest number of nodes that the memory holds.
+        soon_n: the same, with which the runs end in time.
+        usual_s: time for all runs where N is chosen and nobody gives another.
+        estimate: seconds that a run should take, before anything is known.
+        jobs: runs at a time.
+        begin: prepares the runs of a plan, and returns what the study keeps of the place.
+        dgemm_gflops: of one core, by BLAS and kernel.
+        exact: a run gives the same each time.
     """
 
-    site: RealSite
-    plan: ScalingPlan
-    node_gflops: float
+    name: str
+    size: int
+    site: ScalingSite
+    usual_nb: int
+    most_n: Callable[[ScalingPlan], int]
+    soon_n: Callable[[ScalingPlan, int], int]
+    usual_s: float
+    estimate: Callable[[PlannedRun], float]
+    jobs: int = 1
+    begin: Callable[[ScalingPlan], MachineFacts]
+    dgemm_gflops: Mapping[str, Mapping[str, float]]
+    exact: bool = False
 
 
-def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> ScaleResult:
-    """Measure how HPL scales here.
+def measure_scaling(request: ScaleRequest, listener: Listener, stop: StopRequest) -> ScaleResult:
+    """Measure how HPL scales here, or simulate it on a virtual cluster.
 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
-    require_hpl(request.options)
-    with stop.preparing():
-        set_up(request.options, UserDirs.of_user(), listener)
-    with open_session(request.db, listener, stop) as session:
-        note_named(session.store, session.user_dirs, request.options)
-        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
-        with _on_hosts(request, session) as options:
+    virtual = request.options.cluster is not None
+    if not virtual:
+        require_hpl(request.options)
+        with stop.preparing():
+            set_up(request.options, UserDirs.of_user(), listener)
+    with (
+        open_session(request.db, listener, stop) as session,
+        (_virtual_place if virtual else _real_place)(request, session) as place,
+    ):
+        return _scaled(request, place, session)
+
+
+def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> ScaleResult:
+    """Run everything in a study, and work out what it tells."""
+    store, stop, site = session.store, session.stop, place.site
+    name = request.study if request.study in {study.name for study in store.studies()} else None
+    options = request.options
+    full, stored = options.full, stored_n(store, name) if name else None
+    counts = check_counts(request.counts, place.size, "node" if site.names else "core", place.name)
+    orders = request.orders or (tuple(NodeOrder) if site.names else (NodeOrder.SORTED,))
+    if not site.names and NodeOrder.SHUFFLED in orders:
+        raise UsageError(
+            "one machine has no list of nodes; name a cluster with ⟦cluster⟧", field="order", given="shuffled"
+        )
+    nb = request.nb or (stored[1] if stored else place.usual_nb)
+    site.own = {**site.own, "NB": nb}
+    size = len(site.names)
+    plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, size)
+    n = request.n or (stored[0] if stored else place.most_n(plan))
+    soon = not (request.n or stored or full)
+    plan = checked_n(place.soon_n(plan, n) if soon else n, plan, site, request.n)
+    facts = place.begin(plan)
+    study = (
+        go_on(store, name, options, run="run").name
+        if name
+        else begin_runs(store, options, facts, SCALE, name=request.study)
+    )
+    session.cautions.begun(study)
+    site.study = study
+    site.launching = Launching(
+        sites=[site.site] * place.jobs,
+        book=FileBook(store, study, session.context.runs),
+        listener=session.listener,
+        stop=stop,
+    )
+    runs = ScalingRuns(
+        plan=plan,
+        site=site,
+        pace=Pace(place.estimate),
+        earlier={record.key: record for record in store.records(study, outputs=True) if record.ranked},
+        limit_s=request.time_s or (math.inf if request.n or full else place.usual_s),
+    )
+    with closing_study(study, store, stop):
+        runs.run(exact=place.exact)
+    session.cautions.ended()
+    found = findings_of(runs.records, ScalingContext(plan, site, place.dgemm_gflops, place.exact, request.depth))
+    found = replace(found, lost_nodes=tuple(runs.lost), simulated=bool(site.site.simulator))
+    skipped = runs.skipped + runs.missed
+    return ScaleResult(store.study(study), place.name, plan, found, skipped, stop.requested, request.command)
+
+
+@contextmanager
+def _real_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlace]:
+    """This machine or a real cluster. A run begins and ends in one call, because HPL must be alone."""
+    listener, stop, user_dirs = session.listener, session.stop, session.user_dirs
+    note_named(session.store, user_dirs, request.options)
+    recover_at_start(session.store, partial(may_reach, session.store, user_dirs), listener)
+    with _on_hosts(request, session) as options, ExitStack() as opened:
+        with stop.preparing():
+            workbench = opened.enter_context(closing(Workbench.open(options, user_dirs, listener)))
+        whole, evaluator = workbench.site, workbench.evaluator
+        size = whole.node_count if whole.nodes else whole.host.physical_cores
+        own, node_gflops = _choices(request, whole), whole.ceiling_gflops / size
+        blas = str(own["blas"])
+
+        def most_n(plan: ScalingPlan) -> int:
+            free = full_memory_n(whole, NB=plan.nb, P=1, Q=1, fraction=options.memory_fraction)
+            scalings = (*plan.scalings, Scaling.WEAK)
+            return memory_n(lambda count: int(free * math.sqrt(count / size)), plan.counts, scalings, plan.nb)
+
+        def soon_n(plan: ScalingPlan, most: int) -> int:
+            limit_s = MOST_OF_TIME * (request.time_s or DEFAULT_TIME_S)
+            return largest_affordable_n(lambda n: replace(plan, n=n), node_gflops, limit_s, most)
+
+        def begin(plan: ScalingPlan) -> MachineFacts:
+            largest_n = max(plan.n_of(scaling, plan.counts[-1]) for scaling in plan.scalings)
+            there, folder = workbench.whole or whole, session.context.runs
+            for spoiler in before_runs(there, folder, memory_bytes=matrix_bytes(largest_n)):
+                listener(Notice(f"{spoiler}.", caution=True))
             with stop.preparing():
-                workbench = Workbench.open(options, session.user_dirs, listener)
-            with closing(workbench):
-                return _measured(request, _prepared(request, workbench, session), workbench, session)
+                workbench.build([blas], [request.threads], listener)
+            return machine_facts(request.options, workbench)
+
+        yield ScalingPlace(
+            name=whole.host.hostname or "this machine",
+            size=size,
+            site=ScalingSite(
+                evaluator,
+                own,
+                on=lambda names: replace(evaluator, machine=with_nodes(whole, names)),
+                threads=request.threads,
+                cores=whole.nodes.cores if whole.nodes else 1,
+                names=whole.node_names,
+            ),
+            usual_nb=natural_nb(whole, blas),
+            most_n=most_n,
+            soon_n=soon_n,
+            usual_s=DEFAULT_TIME_S,
+            estimate=lambda run: estimated_s(run, node_gflops),
+            begin=begin,
+            dgemm_gflops={
+                name: {probe.kernel: probe.gflops for probe in probes} for name, probes in whole.probes.items()
+            },
+        )
 
 
 @contextmanager
@@ -242,32 +337,8 @@ def _on_hosts(request: ScaleRequest, session: Session) -> Iterator[TuneOptions]:
         yield replace(options, real_cluster=hosts.table())
 
 
-def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> _Prepared:
-    """The plan, checked against memory and time."""
-    whole = workbench.site
-    cluster = whole.nodes is not None
-    size, noun = (whole.node_count, "node") if cluster else (whole.host.physical_cores, "core")
-    counts = check_counts(request.counts, size, noun, (whole.host.hostname or "this machine"))
-    orders = request.orders or (tuple(NodeOrder) if cluster else (NodeOrder.SORTED,))
-    if not cluster and NodeOrder.SHUFFLED in orders:
-        raise UsageError(
-            "one machine has no list of nodes; name a cluster with ⟦cluster⟧", field="order", given="shuffled"
-        )
-    choices = _choices(request, whole)
-    stored = stored_n(session.store, request.study)
-    nb = request.nb or (stored[1] if stored else None) or natural_nb(whole, choices.blas)
-    choices = replace(choices, nb=nb)
-    site = RealSite(workbench.evaluator, choices, names=whole.node_names)
-    plan = ScalingPlan(
-        counts, request.scalings, orders, request.repeats, request.options.seed, nb, nb, size if cluster else 0
-    )
-    node_gflops = whole.ceiling_gflops / size
-    n = request.n or (stored[0] if stored else None) or _chosen_n(request, plan, whole, node_gflops)
-    return _Prepared(site, checked_n(n, plan, site, request.n), node_gflops)
-
-
-def _choices(request: ScaleRequest, whole: Inventory) -> Choices:
-    """BLAS, kernel, threads and binding of all runs."""
+def _choices(request: ScaleRequest, whole: Inventory) -> dict[str, Scalar]:
+    """BLAS, kernel, look-ahead and binding of all runs; with look-ahead HPL does not time the broadcast apart."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
     blas = whole.program.stands_for(named or str(first["blas"]))
     probe = whole.best_probe(blas)
@@ -279,150 +350,78 @@ def _choices(request: ScaleRequest, whole: Inventory) -> Choices:
             else "on one machine ranks are counted, each with one"
         )
         raise UsageError(what, field="threads", given=request.threads)
-    return Choices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
-
-
-def _chosen_n(request: ScaleRequest, plan: ScalingPlan, whole: Inventory, node_gflops: float) -> int:
-    """The largest N that memory and time allow."""
-    size = plan.size or whole.host.physical_cores
-    free = full_memory_n(whole, NB=plan.nb, P=1, Q=1, fraction=request.options.memory_fraction)
-
-    def holds(count: int) -> int:
-        return int(free * math.sqrt(count / size))
-
-    most = memory_n(holds, plan.counts, (*plan.scalings, Scaling.WEAK), plan.nb)
-    if request.options.full:
-        return most
-    limit_s = MOST_OF_TIME * (request.time_s or DEFAULT_TIME_S)
-    return largest_affordable_n(lambda n: replace(plan, n=n), node_gflops, limit_s, most)
-
-
-def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, session: Session) -> ScaleResult:
-    """Run everything in a study, and work out what it tells."""
-    store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
-    plan, whole = prepared.plan, workbench.whole or workbench.site
-    largest_n = max(plan.n_of(scaling, plan.counts[-1]) for scaling in plan.scalings)
-    for spoiler in before_runs(whole, session.context.runs, memory_bytes=matrix_bytes(largest_n)):
-        listener(Notice(f"{spoiler}.", caution=True))
-    with stop.preparing():
-        workbench.build([site.choices.blas], [request.threads], listener)
-    study = begun(store, request, request.options, machine_facts(request.options, workbench))
-    session.cautions.begun(study)
-    book = FileBook(store, study, session.context.runs)
-    site.study = study
-    site.launching = Launching(sites=[site.evaluator], book=book, listener=listener, stop=stop)
-    inventory = workbench.site
-    runs = ScalingRuns(
-        plan=prepared.plan,
-        site=site,
-        pace=Pace(lambda run: estimated_s(run, prepared.node_gflops)),
-        listener=listener,
-        stop=stop,
-        clock=RealClock(),
-        earlier=known_runs(store, study),
-        limit_s=request.time_s or (None if request.n or request.options.full else DEFAULT_TIME_S) or math.inf,
-    )
-    with closing_study(study, store, stop):
-        end = runs.run()
-    session.cautions.ended()
-    rates = {name: {probe.kernel: probe.gflops for probe in probes} for name, probes in inventory.probes.items()}
-    found = findings_of(end.records, ScalingContext(prepared.plan, site, rates, depth=request.depth))
-    return ScaleResult(
-        store.study(study),
-        inventory.host.hostname or "this machine",
-        prepared.plan,
-        replace(found, lost_nodes=end.lost_nodes),
-        end.skipped,
-        stop.requested,
-        request.command,
-    )
+    kernel = probe.kernel if probe else "auto"
+    return {"blas": blas, "kernel": kernel, "DEPTH": request.depth, "binding": request.binding}
 
 
 SHORT = 0.25
 """Of the time that a simulation of a search may take, what the largest one takes here: there are many of them."""
 
 
-def scale_virtual(request: ScaleRequest, listener: Listener, stop: StopRequest) -> ScaleResult:
-    """Simulate how HPL scales on a virtual cluster.
-
-    Raises:
-        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the simulations.
-    """
-    with open_session(request.db, listener, stop) as session:
-        with stop.preparing():
-            cluster = cluster_from(request.options.cluster or {})
-            opened = SimulatedCluster.open(cluster, session.user_dirs, request.options.hpl_source, listener)
-        listener(Notice(f"Simulated: {cluster.name}; nothing is measured."))
-        stored = stored_n(session.store, request.study)
-        nb = request.nb or (stored[1] if stored else USUAL_NB)
-        site = SimulatedSite(cluster, _virtual_choices(request, cluster, nb))
-        plan = _plan(request, cluster, nb)
-        n = request.n or (stored[0] if stored else None) or _virtual_n(request, plan, cluster)
-        return _simulated(request, checked_n(n, plan, site, request.n), site, opened, session)
-
-
-def _virtual_choices(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> Choices:
-    """BLAS of all runs; each has the cluster's first network."""
-    blas = one_blas(request.options.blas_only) or next(iter(cluster.blas))
+@contextmanager
+def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlace]:
+    """A virtual cluster whose nodes have the same number of cores; each run has its first network."""
+    options = request.options
+    with session.stop.preparing():
+        cluster = cluster_from(options.cluster or {})
+        opened = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
+    session.listener(Notice(f"Simulated: {cluster.name}; nothing is measured."))
+    blas = one_blas(options.blas_only) or next(iter(cluster.blas))
     if blas not in cluster.blas:
         raise UsageError(f"{cluster.name} has {', '.join(cluster.blas)}", field="blas", given=blas)
-    return Choices(nb, blas, "auto", depth=request.depth, limit_s=request.options.limit_s)
+    cores, jobs = cores_of_each(cluster), options.jobs or cores_here()
+    share = NodeShare(int(min(node.memory_gib for node in cluster.node_list) * GIB), cores)
+    simulator, names = Simulator(opened, jobs), tuple(f"n{number}" for number in range(len(cluster.node_list)))
+
+    def most_n(plan: ScalingPlan) -> int:
+        def holds(count: int) -> int:
+            return n_for_memory([share] * count, fraction=options.memory_fraction, NB=plan.nb)
+
+        return memory_n(holds, plan.counts, plan.scalings, plan.nb)
+
+    def soon_n(plan: ScalingPlan, most: int) -> int:
+        first, last = plan.counts[0], plan.counts[-1]
+        affordable = SHORT * AFFORDABLE_S / PANEL_RANK_S / (last * cores) * plan.nb / math.sqrt(last / first)
+        return max(plan.nb, min(most, int(affordable)) // plan.nb * plan.nb)
+
+    def gflops(name: str) -> float:
+        rate = cluster.blas[name].dgemm_gflops
+        return max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate
+
+    site = ScalingSite(
+        simulator,
+        {"blas": blas, "kernel": "auto", "DEPTH": request.depth, "net.network": cluster.default_network},
+        on=lambda nodes: replace(simulator, order=tuple(map(names.index, nodes))),
+        limit_s=options.limit_s,
+        cores=cores,
+        names=names,
+    )
+    yield ScalingPlace(
+        name=cluster.name,
+        size=len(names),
+        site=site,
+        usual_nb=USUAL_NB,
+        most_n=most_n,
+        soon_n=soon_n,
+        usual_s=math.inf,
+        estimate=lambda run: (0.3 + PANEL_RANK_S * run.N / int(site.own["NB"]) * run.count * cores) / jobs,
+        jobs=jobs,
+        begin=lambda _: facts_of(options, opened),
+        dgemm_gflops={name: {"auto": gflops(name)} for name in cluster.blas},
+        exact=not cluster.noise.between_runs,
+    )
 
 
-def _plan(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> ScalingPlan:
-    size = len(cluster.node_list)
-    counts = check_counts(request.counts, size, "node", cluster.name)
-    orders = request.orders or tuple(NodeOrder)
-    return ScalingPlan(counts, request.scalings, orders, request.repeats, request.options.seed, nb, nb, size)
+def cores_of_each(cluster: VirtualCluster) -> int:
+    """The cores of each node.
 
-
-def _virtual_n(request: ScaleRequest, plan: ScalingPlan, cluster: VirtualCluster) -> int:
-    """The largest N that the memory holds; unless all of it is asked for, one whose simulations end soon."""
-    cores = cores_of_each(cluster)
-    least = int(min(node.memory_gib for node in cluster.node_list) * GIB)
-
-    def holds(count: int) -> int:
-        share = NodeShare(least, cores)
-        return n_for_memory([share] * count, fraction=request.options.memory_fraction, NB=plan.nb)
-
-    most = memory_n(holds, plan.counts, plan.scalings, plan.nb)
-    if request.options.full:
-        return most
-    first, last = plan.counts[0], plan.counts[-1]
-    affordable = SHORT * AFFORDABLE_S / PANEL_RANK_S / (last * cores) * plan.nb / math.sqrt(last / first)
-    return max(plan.nb, min(most, int(affordable)) // plan.nb * plan.nb)
-
-
-def _simulated(
-    request: ScaleRequest, plan: ScalingPlan, site: SimulatedSite, opened: SimulatedCluster, session: Session
-) -> ScaleResult:
-    """Simulate everything in a study, and work out what it tells."""
-    store, stop, cluster = session.store, session.stop, site.cluster
-    jobs, exact = request.options.jobs or cores_here(), not cluster.noise.between_runs
-    ranks = cores_of_each(cluster)
-    study = begun(store, request, request.options, facts_of(request.options, opened))
-    book = FileBook(store, study, session.context.runs)
-    simulators = [Simulator(opened, jobs)] * jobs
-    site.study = study
-    site.launching = Launching(sites=simulators, book=book, listener=session.listener, stop=stop)
-    with closing_study(study, store, stop), closing(site.launching):
-        runs = ScalingRuns(
-            plan=plan,
-            site=site,
-            pace=Pace(lambda run: (0.3 + PANEL_RANK_S * run.N / plan.nb * run.count * ranks) / jobs),
-            listener=session.listener,
-            stop=stop,
-            clock=RealClock(),
-            earlier=known_runs(store, study),
-            limit_s=request.time_s or math.inf,
+    Raises:
+        UsageError: nodes differ, so that their number says little.
+    """
+    cores = sorted({node.cores for node in cluster.node_list})
+    if len(cores) > 1:
+        raise UsageError(
+            f"{cluster.name} has nodes with {' and '.join(map(str, cores))} cores: their number says little; "
+            "take a cluster file with one kind of nodes"
         )
-        end = runs.run(exact=exact)
-    rates = {name: {"auto": _gflops(cluster, name)} for name in cluster.blas}
-    found = findings_of(end.records, ScalingContext(plan, site, rates, exact, request.depth))
-    result = ScaleResult(store.study(study), cluster.name, plan, replace(found, simulated=True), end.skipped)
-    return replace(result, interrupted=stop.requested, command=request.command)
-
-
-def _gflops(cluster: VirtualCluster, blas: str) -> float:
-    rate = cluster.blas[blas].dgemm_gflops
-    return max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate
+    return cores[0]

@@ -5,9 +5,8 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import combinations, product
+from itertools import combinations, groupby, product
 from statistics import fmean, stdev
-from typing import Protocol
 
 from results.stats.intervals import USUAL_COUNT
 from results.stats.noise import USUAL_NOISE
@@ -22,6 +21,11 @@ class Scaling(StrEnum):
     WEAK = "weak"
     STRONG = "strong"
 
+    @property
+    def words(self) -> str:
+        """What a sentence about it begins with."""
+        return f"{self.capitalize()} scaling"
+
 
 class NodeOrder(StrEnum):
     """Which nodes run, and in which order ranks fill them.
@@ -34,7 +38,15 @@ class NodeOrder(StrEnum):
 
 
 @dataclass(frozen=True)
-class ScalingRun:
+class OfKind:
+    """Something of one kind of scaling and one order of the nodes."""
+
+    scaling: Scaling
+    order: NodeOrder
+
+
+@dataclass(frozen=True)
+class ScalingRun(OfKind):
     """One valid run.
 
     Attributes:
@@ -44,8 +56,6 @@ class ScalingRun:
         phases_s: seconds of each part of the run by its name in `overhead.PARTS`; empty if HPL did not time them.
     """
 
-    scaling: Scaling
-    order: NodeOrder
     count: int
     N: int
     grid: str
@@ -55,29 +65,15 @@ class ScalingRun:
     phases_s: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
-class OfKind(Protocol):
-    """Something of one kind of scaling and one order of the nodes."""
-
-    @property
-    def scaling(self) -> Scaling:
-        """The kind of scaling."""
-
-    @property
-    def order(self) -> NodeOrder:
-        """The order of the nodes."""
-
-
 def alike(one: OfKind, other: OfKind) -> bool:
     """Return whether both are of the same kind of scaling and order of the nodes."""
     return (one.scaling, one.order) == (other.scaling, other.order)
 
 
 @dataclass(frozen=True)
-class RunGroup:
+class RunGroup(OfKind):
     """The runs of one kind of scaling and one order of the nodes, by number of nodes, the smallest number first."""
 
-    scaling: Scaling
-    order: NodeOrder
     runs: Mapping[int, tuple[ScalingRun, ...]] = field(hash=False)
 
     @property
@@ -90,25 +86,31 @@ class RunGroup:
         """The largest number of nodes."""
         return next(reversed(tuple(self.runs)))
 
+    def logs(self, count: int) -> list[float]:
+        """Return the logarithm of the rate of each run on so many nodes."""
+        return [math.log(run.gflops) for run in self.runs[count]]
+
 
 def groups(runs: Iterable[ScalingRun]) -> list[RunGroup]:
     """Sort runs into groups: weak before strong, sorted before shuffled."""
-    found = list(runs)
-    made = []
-    for scaling in Scaling:
-        for order in NodeOrder:
-            own = [run for run in found if (run.scaling, run.order) == (scaling, order)]
-            counts = sorted({run.count for run in own})
-            by_count = {count: tuple(run for run in own if run.count == count) for count in counts}
-            if by_count:
-                made.append(RunGroup(scaling, order, by_count))
-    return made
+    found = sorted(runs, key=lambda run: (run.scaling != Scaling.WEAK, run.order != NodeOrder.SORTED, run.count))
+    return [
+        RunGroup(scaling, order, {count: tuple(own) for count, own in groupby(one, lambda run: run.count)})
+        for (scaling, order), one in groupby(found, lambda run: (run.scaling, run.order))
+    ]
 
 
 PRINTED = 5e-4
 """What four printed digits of a rate round away, so that exact runs seem to differ by it."""
 COVERAGE = 0.95
 """Probability with which an interval holds the true value."""
+
+
+def half_width(sd: float, freedom: int) -> float:
+    """Return half of Student's interval of a value with so many degrees of freedom."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
+
+    return float(stdtrit(freedom, (1 + COVERAGE) / 2)) * sd
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,8 @@ class Scatter:
         Args:
             runs: the number of runs in each mean.
         """
-        from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
-
-        if not self.freedom:
-            return None
-        return float(stdtrit(self.freedom, (1 + COVERAGE) / 2)) * self.sd * math.sqrt(sum(1 / count for count in runs))
+        sd = self.sd * math.sqrt(sum(1 / count for count in runs))
+        return half_width(sd, self.freedom) if self.freedom else None
 
 
 def scatter_of(samples: Sequence[Sequence[float]], *, exact: bool = False) -> Scatter:
@@ -156,7 +155,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class CountResult:
+class CountResult(OfKind):
     """The runs on one number of nodes.
 
     Attributes:
@@ -165,8 +164,6 @@ class CountResult:
         interval: holds the true efficiency with a probability of 95 %; None if nothing ran twice, and at the smallest.
     """
 
-    scaling: Scaling
-    order: NodeOrder
     count: int
     N: int
     grid: str
@@ -240,56 +237,31 @@ def growth_of(group: RunGroup, *, exact: bool = False) -> ScalingGrowth | None:
     """
     if len(group.runs) == 2:
         return _growth_of_two(group, exact=exact)
-    first = group.smallest
-    base_s = fmean(run.time_s for run in group.runs[first])
-    base = group.runs[first][0].operations
-    xs, ys, times_of_base = [], [], []
-    for count, runs in group.runs.items():
-        ideal = first / count
-        if count == first:
-            continue
-        for run in runs:
-            ratio = run.time_s / base_s
-            if group.scaling is Scaling.STRONG:
-                xs.append(1 - ideal)
-                ys.append(ratio - ideal)
-                times_of_base.append(ratio)
-            else:
-                xs.append(math.log2(count / first))
-                ys.append(ratio / (run.operations / base * ideal) - 1)
-                times_of_base.append(ys[-1] + 1)
-    if not xs:
+    first, strong = group.smallest, group.scaling is Scaling.STRONG
+    base_s, base = fmean(run.time_s for run in group.runs[first]), group.runs[first][0].operations
+    more = [(first / count, run) for count, runs in group.runs.items() if count != first for run in runs]
+    if not more:
         return None
-    squares = sum(x * x for x in xs)
+    xs = [1 - ideal if strong else -math.log2(ideal) for ideal, _ in more]
+    times = [run.time_s / base_s / (1 if strong else run.operations / base * ideal) for ideal, run in more]
+    ys = [each - (ideal if strong else 1) for each, (ideal, _) in zip(times, more, strict=True)]
+    squares, freedom = sum(x * x for x in xs), len(xs) - 1
     part = sum(x * y for x, y in zip(xs, ys, strict=True)) / squares
-    logs = [[math.log(run.gflops) for run in runs] for runs in group.runs.values()]
+    off = sum((y - part * x) ** 2 for x, y in zip(xs, ys, strict=True))
+    logs = [group.logs(count) for count in group.runs]
     of_base = scatter_of(logs, exact=exact).margin(len(group.runs[first])) or 0.0
-    moved = sum(x * times for x, times in zip(xs, times_of_base, strict=True)) / squares
-    margin = math.hypot(_margin(xs, ys, part), moved * of_base)
+    moved = sum(x * each for x, each in zip(xs, times, strict=True)) / squares
+    margin = math.hypot(half_width(math.sqrt(off / freedom / squares), freedom), moved * of_base)
     interval = max(0.0, part - margin), max(0.0, part + margin)
     return ScalingGrowth(group.scaling, max(0.0, part), interval, tuple(group.runs))
 
 
 def _growth_of_two(group: RunGroup, *, exact: bool) -> ScalingGrowth:
     """Tell the law of two numbers of nodes from the efficiency of the larger one."""
-    more = efficiencies(group, exact=exact)[1]
-    times = more.count / group.smallest
-
-    def part(efficiency: float) -> float:
-        if group.scaling is Scaling.WEAK:
-            return max(0.0, (1 / efficiency - 1) / math.log2(times))
-        return max(0.0, (1 / efficiency - 1) / (times - 1))
-
-    interval = None if more.interval is None else (part(more.interval[1]), part(more.interval[0]))
-    return ScalingGrowth(group.scaling, part(more.efficiency), interval, tuple(group.runs))
-
-
-def _margin(xs: list[float], ys: list[float], part: float) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
-
-    freedom = len(xs) - 1
-    off = sum((y - part * x) ** 2 for x, y in zip(xs, ys, strict=True))
-    return float(stdtrit(freedom, (1 + COVERAGE) / 2)) * math.sqrt(off / freedom / sum(x * x for x in xs))
+    more, weak = efficiencies(group, exact=exact)[1], group.scaling is Scaling.WEAK
+    each = math.log2(more.count / group.smallest) if weak else more.count / group.smallest - 1
+    part, *ends = (max(0.0, (1 / one - 1) / each) for one in (more.efficiency, *reversed(more.interval or ())))
+    return ScalingGrowth(group.scaling, part, (ends[0], ends[1]) if ends else None, tuple(group.runs))
 
 
 PANEL, BROADCAST, SWAP, UPDATE, SOLVE = PARTS = ("panel", "broadcast", "swap", "update", "solve")
@@ -299,7 +271,7 @@ LEAST_S = 1.0
 
 
 @dataclass(frozen=True)
-class Overhead:
+class Overhead(OfKind):
     """The parts of the time on one number of nodes.
 
     Attributes:
@@ -308,8 +280,6 @@ class Overhead:
             with the same shares; together 1 less the efficiency. Below 0 it became faster.
     """
 
-    scaling: Scaling
-    order: NodeOrder
     count: int
     time_s: float
     shares: Mapping[str, float]
@@ -333,8 +303,7 @@ def parts_s(time_s: float, timers_s: Mapping[str, float]) -> dict[str, float]:
     found = {
         name: scale * seconds for name, seconds in {PANEL: panel, SWAP: swap, UPDATE: update, SOLVE: solve}.items()
     }
-    found[BROADCAST] = max(0.0, time_s - timed)
-    return {name: found[name] for name in PARTS}
+    return {name: found.get(name, max(0.0, time_s - timed)) for name in PARTS}
 
 
 def overheads(group: RunGroup) -> list[Overhead]:
@@ -345,9 +314,7 @@ def overheads(group: RunGroup) -> list[Overhead]:
         return []
     base = _parts(first)
     found = []
-    for count, runs in timed.items():
-        if not runs:
-            continue
+    for count, runs in ((count, runs) for count, runs in timed.items() if runs):
         time_s, parts = fmean(run.time_s for run in runs), _parts(runs)
         work = runs[0].operations / first[0].operations * group.smallest / count
         lost = {name: (parts[name] - base[name] * work) / time_s for name in PARTS}
@@ -457,31 +424,18 @@ def compare_orders(sorted_: RunGroup, shuffled: RunGroup, *, exact: bool = False
     Args:
         exact: as in `scatter_of`.
     """
-    logs: dict[int, Logs] = {
-        count: (_logs(sorted_, count), _logs(shuffled, count))
-        for count in sorted_.runs
-        if count > 1 and count in shuffled.runs
-    }
+    both = [count for count in sorted_.runs if count > 1 and count in shuffled.runs]
+    logs: dict[int, Logs] = {count: (sorted_.logs(count), shuffled.logs(count)) for count in both}
     own = scatter_of([one for one, _ in logs.values()], exact=exact)
     other = scatter_of([two for _, two in logs.values()], exact=exact)
     effects = []
     for count, (one, two) in logs.items():
-        lost = fmean(one) - fmean(two)
-        margins = [own.margin(len(one)), other.margin(len(two))]
-        known = [margin for margin in margins if margin is not None]
-        margin = math.hypot(*known) if known else None
-        interval = None if margin is None else (_loss(lost - margin), _loss(lost + margin))
-        effects.append(OrderEffect(count, _loss(lost), interval))
+        lost, margins = fmean(one) - fmean(two), (own.margin(len(one)), other.margin(len(two)))
+        off = [margin for margin in margins if margin is not None]
+        low, loss, high = (-math.expm1(shift - lost) for shift in (math.hypot(*off), 0.0, -math.hypot(*off)))
+        effects.append(OrderEffect(count, loss, (low, high) if off else None))
     p = None if not logs else _p_of_exact(logs) if exact else _p(logs)
     return OrderComparison(sorted_.scaling, tuple(effects), p)
-
-
-def _logs(group: RunGroup, count: int) -> list[float]:
-    return [math.log(run.gflops) for run in group.runs[count]]
-
-
-def _loss(log: float) -> float:
-    return 1 - math.exp(-log)
 
 
 def _p_of_exact(logs: Mapping[int, Logs]) -> float:
@@ -514,6 +468,5 @@ def _p(logs: Mapping[int, Logs]) -> float:
 
 def _square(pool: Sequence[float], picked: Sequence[int]) -> float:
     """Return the square of the difference that this choice of labels gives."""
-    chosen = set(picked)
-    others = [value for place, value in enumerate(pool) if place not in chosen]
-    return (fmean(pool[place] for place in chosen) - fmean(others)) ** 2
+    others = [value for place, value in enumerate(pool) if place not in picked]
+    return (fmean(pool[place] for place in picked) - fmean(others)) ** 2

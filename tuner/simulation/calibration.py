@@ -23,21 +23,21 @@ from runners.paths import RunPaths
 from runners.toml_file import GIB
 from runners.virtual.cluster import SharedMemory, VirtualCluster, VirtualNodes
 
-from ..engines.outcomes import FULL
 from ..errors import TunerError
-from ..events import Listener, Notice
+from ..events import Listener, Notice, TrialEnded
 from ..machine.calibrator import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
 from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
 from ..machine.problem_size import textbook
 from ..stopping import StopRequest
-from ..trial.evaluate import Evaluator
-from ..trial.launch import LaunchLimits
-from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned
+from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
+from ..trial.launch import LaunchLimits, LaunchOutcome
+from ..trial.launching import NO_STUDY, Launching, MemoryBook
 from ..trial.observers.conditions import measured as what_ranks_told
 from ..trial.plan import TrialPlan, plan
 from ..trial.records import started
 from ..trial.workbench import Workbench
+from ..units import duration
 from .cluster import SimulatedCluster
 from .simulator import Simulated, Wish, simulate
 
@@ -101,38 +101,45 @@ class Measurements:
         return any(record.disturbed for record in records) and not any(record.undisturbed for record in records)
 
 
-@dataclass(frozen=True)
-class Calibrator:
-    """The program that times routines and messages, one rank on each core.
+@dataclass
+class Calibration:
+    """The measurements of a machine: the calibrator, which times routines and messages, and HPL runs to check against.
 
     Attributes:
-        binding: what its ranks are bound to.
-        folder: where it runs.
+        folder: where the calibrator runs.
+        launching: runs HPL, each with the number of its configuration as its key.
+        found: what was measured so far.
     """
 
-    evaluator: Evaluator
-    binding: str
+    workbench: Workbench
+    asked: MeasurementPlan
     folder: Path
-    stop: StopRequest
+    launching: Launching[TrialPlan]
+    found: Measurements = field(default_factory=Measurements)
+    began_s: float = field(default_factory=time.monotonic)
 
-    def time(self, blas: str, kernel: str, name: str, *arguments: str) -> tuple[TrialRecord, Figures]:
-        """Run the program in a folder of that name, and read what it prints, and what the machine did meanwhile.
+    def time(self, blas: str, kernel: str, name: str, *arguments: str, node: str = "") -> tuple[TrialRecord, Figures]:
+        """Run the calibrator, one rank on each core, and read what it prints, and what the machine did meanwhile.
+
+        Args:
+            name: of the folder of the run.
+            node: the only one of a cluster that it runs on; "" for all.
 
         Raises:
             TunerError: it cannot time this BLAS, or it failed.
         """
-        evaluator, inventory = self.evaluator, self.evaluator.machine
+        evaluator = self.workbench.evaluator
+        inventory = with_nodes(evaluator.machine, (node,)) if node else evaluator.machine
         program = inventory.program.calibrator(inventory.mpi, inventory.library(blas, 1), evaluator.search)
         if program is None:
             raise TunerError("calibrating needs a BLAS of this machine; a program of your own hides its routines")
-        cores = inventory.host.physical_cores
+        cores, paths = inventory.host.physical_cores, RunPaths(self.folder / name)
         point = textbook(N=LEAST_N, NB=64, blas=blas, kernel=kernel, ranks=cores, threads=1)
-        every_core = plan({**point, "binding": self.binding}, inventory)
-        folder = self.folder / name
-        status = evaluator.run_program(program, arguments, every_core, folder, CALIBRATOR_LIMIT_S, self.stop)
-        if status.exit_code != 0 and not self.stop.requested:
+        every_core = plan({**point, "binding": self.asked.binding}, inventory)
+        there, launch = replace(evaluator, machine=inventory), self.launching.launch_program
+        status = launch(there, program, arguments, every_core, self.folder / name, CALIBRATOR_LIMIT_S)
+        if status.exit_code != 0 and not self.launching.stop.requested:
             raise TunerError(f"timing {blas}'s routines failed: {status.message}")
-        paths = RunPaths(folder)
         record = replace(
             started(NO_STUDY, point, Kind.RUN, blas),
             state=TrialState.COMPLETE,
@@ -142,9 +149,51 @@ class Calibrator:
         )
         return record, parse_figures(paths.read_stdout())
 
-    def on_node(self, name: str) -> "Calibrator":
-        """The same program on one node of a cluster."""
-        return replace(self, evaluator=replace(self.evaluator, machine=with_nodes(self.evaluator.machine, (name,))))
+    def rounds(self) -> Iterator[int]:
+        """Time the routines of each round, and yield the numbers of the configurations that run after that."""
+        asked, found, said, stop = self.asked, self.found, self.launching.listener, self.launching.stop
+        inventory = self.workbench.site
+        if inventory.nodes and inventory.nodes.cores > 1 and len(inventory.node_names) > 1:
+            first, (blas, kernel) = inventory.node_names[0], next(iter(asked.kernels.items()))
+            said(Notice(f"Timing messages within {first}"))
+            record, figures = self.time(blas, kernel, "shared", "messages", node=first)
+            found.timings.append((replace(record, key=WITHIN), figures))
+        for turn in range(asked.rounds + 1):
+            again, every = turn == asked.rounds, range(len(asked.points))
+            head = "Once more, because it was disturbed: " if again else f"Round {turn + 1} of {asked.rounds}: "
+            for blas in [blas for blas in asked.kernels if not again or found.is_disturbed(blas)]:
+                if stop.requested:
+                    return
+                said(Notice(f"{head}timing {blas}'s routines on all {inventory.host.physical_cores} cores"))
+                found.timings.append(self.time(blas, asked.kernels[blas], f"{blas}-{turn}"))
+            numbers = [number for number in every if not again or found.is_disturbed(str(number))]
+            if stop.requested:
+                return
+            yield from random.Random(turn).sample(numbers, len(numbers))  # noqa: S311 - not for secrets
+            if numbers:
+                said(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
+
+    def start(self, number: int) -> None:
+        """Start HPL with one of the configurations."""
+        took_s = [record.cost_s for record in self.found.checks if record.key == str(number) and record.cost_s]
+        limits = LaunchLimits(limit_s=CHECK_LIMIT_S, expected_s=max(took_s, default=None))
+        point = ListedPoint(params=self.asked.points[number], key=str(number), limits=limits)
+        start_point(self.launching, NO_STUDY, point)
+
+    def tell(self, done: LaunchOutcome) -> None:
+        """Keep what came of a run of HPL.
+
+        Raises:
+            NodesLostError, TunerError: the nodes are not what they were, so that nothing more can be measured.
+        """
+        checks = self.found.checks
+        checks.extend(done.in_order)
+        spent = len(checks) / max(len(checks), self.asked.rounds * len(self.asked.points))
+        left_s = (time.monotonic() - self.began_s) * (1 / spent - 1)
+        self.launching.listener(TrialEnded(checks[-1], spent=spent, left=duration(left_s) if left_s else None))
+        done.require_nodes()
+        if done.event:
+            raise TunerError(f"{done.why}: nothing more is measured")
 
 
 def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, stop: StopRequest) -> Measurements:
@@ -157,54 +206,14 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
         What was measured until somebody stopped it.
 
     Raises:
-        HplError, RunnerError: a program cannot be built or started.
+        TunerError, HplError, RunnerError: a program cannot be built or started, or a node does not come back.
     """
     with _folder(workbench) as folder:
-        calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
-        found = Measurements(_within(asked, calibrator, listener))
-        launching = Launching(
-            sites=[workbench.evaluator],
-            book=MemoryBook(folder / "checks"),
-            listener=lambda event: listener(event) if isinstance(event, Notice) else None,
-            stop=stop,
-        )
-        for turn in range(asked.rounds + 1):
-            again = turn == asked.rounds
-            head = "Once more, because it was disturbed: " if again else f"Round {turn + 1} of {asked.rounds}: "
-            for blas, kernel in asked.kernels.items():
-                if again and not found.is_disturbed(blas):
-                    continue
-                if stop.requested:
-                    return found
-                listener(Notice(f"{head}timing {blas}'s routines on all {workbench.site.host.physical_cores} cores"))
-                found.timings.append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
-            numbers = [number for number in range(len(asked.points)) if not again or found.is_disturbed(str(number))]
-            for number in random.Random(turn).sample(numbers, len(numbers)):  # noqa: S311 - not for secrets
-                if stop.requested:
-                    return found
-                found.checks.append(_checked(launching, asked.points[number], str(number)))
-            if numbers:
-                listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
-    return found
-
-
-def _checked(launching: Launching[TrialPlan], params: Mapping[str, Scalar], key: str) -> TrialRecord:
-    """Run a complete point in full in a launch of its own."""
-    new = started(NO_STUDY, params, Kind.RUN, key)
-    asked = planned(launching.sites[0].plan, params, FULL, key, 0)
-    return launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S)).records[0]
-
-
-def _within(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> list[tuple[TrialRecord, Figures]]:
-    """Time messages within a node; nothing where there is one node, or one core on each."""
-    inventory = calibrator.evaluator.machine
-    if not inventory.nodes or inventory.nodes.cores < 2 or len(inventory.node_names) < 2:
-        return []
-    first = inventory.node_names[0]
-    listener(Notice(f"Timing messages within {first}"))
-    blas, kernel = next(iter(asked.kernels.items()))
-    record, figures = calibrator.on_node(first).time(blas, kernel, "shared", "messages")
-    return [(replace(record, key=WITHIN), figures)]
+        sites, book = [workbench.evaluator], MemoryBook(folder / "checks")
+        launching = Launching(sites=sites, book=book, listener=listener, stop=stop)
+        made = Calibration(workbench, asked, folder, launching)
+        ask_and_tell(launching, stop, ask=made.rounds(), start=made.start, tell=made.tell)
+    return made.found
 
 
 @contextmanager
@@ -287,35 +296,31 @@ class Check:
         return self.simulated.gflops / median(self.gflops) - 1
 
 
-@dataclass(frozen=True)
-class CheckedRanks:
-    """How the checks run: on all cores, one rank each."""
+def check_points(
+    own: Mapping[str, Scalar], cores: int, largest_n: int, count: int, nodes: int = 1
+) -> list[dict[str, Scalar]]:
+    """Choose configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try.
 
-    cores: int
-    blas: str
-    kernel: str
-    nodes: int = 1
-    binding: str = "core"
-
-
-def check_points(ranks: CheckedRanks, largest_n: int, count: int) -> list[dict[str, Scalar]]:
-    """Choose configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try."""
-    sizes = [grown(N, ranks.nodes) for N in SIZES if largest_n >= grown(N, ranks.nodes)] or [largest_n]
-    grids = [(P, ranks.cores // P) for P in range(1, ranks.cores + 1) if ranks.cores % P == 0]
-    points: list[dict[str, Scalar]] = []
-    for number in range(count):
-        P, Q = grids[number % len(grids)]
-        N, NB = sizes[(number * 2 + 1) % len(sizes)], BLOCKS[number % len(BLOCKS)]
-        point = textbook(N=N, NB=NB, blas=ranks.blas, kernel=ranks.kernel, ranks=ranks.cores, threads=1)
-        changes: dict[str, Scalar] = {
-            "grid": f"{P}x{Q}",
+    Args:
+        own: BLAS, kernel and binding of all.
+        cores: of all nodes, one rank each.
+    """
+    sizes = [grown(N, nodes) for N in SIZES if largest_n >= grown(N, nodes)] or [largest_n]
+    grids = [f"{P}x{cores // P}" for P in range(1, cores + 1) if cores % P == 0]
+    usual = textbook(N=largest_n, NB=BLOCKS[0], blas="", kernel="", ranks=cores, threads=1)
+    return [
+        {
+            **usual,
+            "N": sizes[(number * 2 + 1) % len(sizes)],
+            "NB": BLOCKS[number % len(BLOCKS)],
+            "grid": grids[number % len(grids)],
             "DEPTH": (number // 2) % 2,
             "SWAP": ("mix", "long", "bin")[number % 3],
             "NBMIN": (4, 8)[(number // 3) % 2],
-            "binding": ranks.binding,
+            **own,
         }
-        points.append({**point, **changes})
-    return points
+        for number in range(count)
+    ]
 
 
 def grown(N: int, nodes: int) -> int:

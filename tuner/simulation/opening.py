@@ -31,8 +31,8 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import STEP
 from ..stopping import Stopping
 from ..study.session import StudySession
+from ..study.warm_start import Advice, Known, Source, advice
 from ..trial.plan import parse_layout
-from ..tuning.warm_start import Advice, Known, Source, advice
 from ..units import duration
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -109,7 +109,7 @@ HPL_WORDS = frozenset(HplParams(N=STEP, NB=STEP, P=1, Q=1).words())
 
 @dataclass(frozen=True)
 class SimulatedOpening:
-    """Makes the opening of a study, once; callable as `tuner.tuning.seeding.Opening`.
+    """Makes the opening of a study, once; callable as `tuner.study.seeding.Opening`.
 
     Attributes:
         jobs: simulations at a time.

@@ -9,7 +9,7 @@ from runners.virtual.cluster import VirtualCluster
 
 from ..budget import DOLLARS, NODE_HOURS, Budget
 from ..errors import UsageError
-from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
+from ..options import DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
 
 YEARS = 4.0
@@ -33,7 +33,6 @@ class SimulationOptions:
 
     cluster: Mapping[str, Any] | None
     limit_s: float
-    trials: int = DEFAULT_SIMULATED_TRIALS
 
 
 def simulation_options(cluster: str | None, jobs: int | None, limit: str | None) -> SimulationOptions:

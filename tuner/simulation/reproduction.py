@@ -13,9 +13,9 @@ from results.stats.ranking import Ranked
 
 from ..errors import UsageError
 from ..stopping import StopRequest
+from ..study.sized_study import SizedStudy
 from .cluster import SimulatedCluster
 from .simulator import Simulated, Wish, simulate
-from .study import VirtualStudy
 
 
 @dataclass(frozen=True)
@@ -228,42 +228,42 @@ class BestFound:
     advised: Ranked | None
 
 
-def search(study: VirtualStudy, engine: str, seed: int) -> Ranked | None:
+def search(study: SizedStudy) -> Ranked | None:
     """Search and polish; None where somebody stopped it or nothing gave a result."""
-    study.search(study.engine(engine, seed), 1)
-    best = polish(study) if study.ranking() else None
-    return None if study.stopped else best
+    study.search()
+    best = polish(study) if study.session.ranking() else None
+    return None if study.session.stopped else best
 
 
-def polish(study: VirtualStudy) -> Ranked:
+def polish(study: SizedStudy) -> Ranked:
     """Try every value of each setting of the best configuration on its own, until that gains nothing.
 
     Returns:
         The best configuration then.
     """
-    best = study.ranking()[0]
-    while not study.stopped:
+    best = study.session.ranking()[0]
+    while not study.session.stopped:
         study.try_all([point for _, point in neighbours(study, best.params)], Kind.SEARCH)
-        better = study.ranking()[0]
+        better = study.session.ranking()[0]
         if better.key == best.key:
             break
         best = better
     return best
 
 
-def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[str, dict[str, Scalar]]]:
+def neighbours(study: SizedStudy, params: Mapping[str, Scalar]) -> list[tuple[str, dict[str, Scalar]]]:
     """The legal points that differ from `params` in one setting, with its name."""
     found = []
-    for name, parameter in study.space.varying.items():
+    for name, parameter in study.session.space.varying.items():
         for value in parameter.values_in(params):
             point = {**params, name: value}
-            if value != params[name] and study.space.why_not(point) is None:
+            if value != params[name] and study.session.space.why_not(point) is None:
                 found.append((name, point))
     return found
 
 
 def setting_losses(
-    study: VirtualStudy, winner: Ranked, published: PublishedTuning, cores: int
+    study: SizedStudy, winner: Ranked, published: PublishedTuning, cores: int
 ) -> tuple[SettingLoss, ...]:
     """What each setting of a polished winner is worth, most first.
 
@@ -282,12 +282,12 @@ def setting_losses(
     return tuple(sorted(rows, key=lambda row: -row.worst_loss))
 
 
-def _losses(study: VirtualStudy, winner: Ranked) -> dict[str, dict[Scalar, float]]:
+def _losses(study: SizedStudy, winner: Ranked) -> dict[str, dict[Scalar, float]]:
     """The part of the winner's rate that each other value of a setting loses, by setting and value."""
-    rates = {entry.key: entry.expected_gflops for entry in study.ranking()}
+    rates = {entry.key: entry.expected_gflops for entry in study.session.ranking()}
     losses: dict[str, dict[Scalar, float]] = {}
     for name, point in neighbours(study, winner.params):
-        rate = rates.get(study.space.key(point))
+        rate = rates.get(study.session.space.key(point))
         if rate is not None:
             losses.setdefault(name, {})[point[name]] = 1 - rate / winner.expected_gflops
     return losses

@@ -1,40 +1,30 @@
 """Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from results.record import StudyNotes
 from results.store.store import Store
-from search_spaces.load import passed_over
-from search_spaces.parameters.dimension import Point
-from search_spaces.space import SearchSpace
 
 from ..clock import ToldClock
-from ..engines.outcomes import FULL, Ladder
-from ..engines.probes import Probes
+from ..engines.outcomes import FULL
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
-from ..study.lifecycle import BegunStudy, MachineFacts, begin, closing_study, go_on
-from ..study.names import SEARCHED
-from ..study.objective import Objective
-from ..study.open import StudyOpener
-from ..study.search.budget_rule import FailuresInARow
-from ..study.search.trials import FixedLimits, StudyTrials
+from ..study.campaign import TuneOutcome, tuned
+from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
+from ..study.sized_study import SiteFacts, SizedStudy, sized_study
 from ..trial.ladder import ladder
-from ..trial.site import Site
-from ..tuning.campaign import TuneOutcome
 from ..units import dollars, duration
+from ..user_dirs import UserDirs
 from ..words import counted
-from .cluster import SimulatedCluster, equipment_of
+from .cluster import SimulatedCluster, cluster_from, equipment_of
 from .known import probes_of, refuse_impossible, simulated_space
 from .options import usd_per_hour
 from .simulator import Simulator
-from .study import VirtualRunTime, VirtualStudy
 
 AFFORDABLE_S = 30.0
 """A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
@@ -52,7 +42,7 @@ def virtual_session(
     *,
     resume: bool = False,
     lesson: str | None = None,
-) -> Iterator[VirtualStudy]:
+) -> Iterator[SizedStudy]:
     """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
 
     Its simulator is closed and the study ended whatever happens; only one that came to its end is complete.
@@ -75,82 +65,20 @@ def virtual_session(
         stored, N = context.store.study(begun.name), study_n(site, options)
         space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
         # Small runs where machine time is short; where only trials are counted a full one tells more for its cost.
-        told = ToldMachine(
-            space,
-            probes_of(site.cluster, space),
-            ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
+        known = SiteFacts(
+            probes=probes_of(site.cluster, space),
+            ladder=ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
             noisy=bool(site.cluster.noise.between_runs),
+            told_clock=ToldClock(),
         )
-        yield told_study(begun, options, told, context, [simulator] * jobs)
+        yield sized_study(begun, options, space, [simulator] * jobs, known, context)
 
 
-@dataclass(frozen=True)
-class ToldMachine:
-    """What stands for a machine where none runs: its space, what is known of it, and how it behaves.
-
-    Attributes:
-        ladder: how much of a full run may be asked for.
-        noisy: runs of one configuration differ.
-    """
-
-    space: SearchSpace
-    probes: Probes
-    ladder: Ladder
-    noisy: bool
-
-
-def told_study(
-    begun: BegunStudy,
-    options: TuneOptions,
-    machine: ToldMachine,
-    context: StudyContext,
-    sites: Sequence[Site[Any]],
-    most_runs: Callable[[Point], int] | None = None,
-) -> VirtualStudy:
-    """The study with all that its earlier trials told.
-
-    Args:
-        sites, most_runs: as `StudyTrials` has them.
-    """
-    stored, space = context.store.study(begun.name), machine.space
-    for sentence in passed_over(space, options.overrides or {}):
-        context.say(sentence)
-    run_time, failures = VirtualRunTime(), FailuresInARow()
-    opened = StudyOpener(
-        study=begun.name,
-        context=context,
-        space=space,
-        objective=Objective.of(options.objective, stored, options.pareto),
-        budget=options.budget,
-        earlier=begun.earlier,
-        joinable=False,
-        told_clock=ToldClock(),
-        learners=(run_time.learn, failures.learn),
-    ).open()
-    session, ledger = opened.session, opened.ledger
-    earlier = [record for record in begun.earlier if record.kind in SEARCHED]
-    ledger.count(earlier)
-    for record in earlier:
-        ledger.remember(record)
-    return VirtualStudy(
-        session=session,
-        ledger=ledger,
-        trials=StudyTrials(
-            session, sites, ledger, FixedLimits(options.limit_s), noisy=machine.noisy, most_runs=most_runs
-        ),
-        probes=machine.probes,
-        run_time=run_time,
-        failures=failures,
-        ladder=machine.ladder,
-        earlier=earlier,
-    )
-
-
-def say_n(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> None:
+def say_n(study: SizedStudy, site: SimulatedCluster, options: TuneOptions) -> None:
     """Say where the N that we chose for a study is less than the memory would hold."""
-    chosen_n, whole_n = study.space.largest_n, site.largest_n(options.memory_fraction)
-    if study.space.asked_n is None and chosen_n < whole_n:
-        sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
+    space, whole_n = study.session.space, site.largest_n(options.memory_fraction)
+    if space.asked_n is None and space.largest_n < whole_n:
+        sentence = f"N={space.largest_n}, so that a simulation takes about half a minute."
         study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `⟦full⟧` simulates there.")
 
 
@@ -196,7 +124,7 @@ def spent(site: SimulatedCluster, run_s: float) -> str:
 
 
 def tune_virtual(
-    options: TuneOptions, name: str | None, site: SimulatedCluster, context: StudyContext, *, resume: bool
+    options: TuneOptions, name: str | None, user_dirs: UserDirs, context: StudyContext, *, resume: bool
 ) -> TuneOutcome:
     """Run a study on a virtual cluster.
 
@@ -207,28 +135,15 @@ def tune_virtual(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
+    cluster = cluster_from(options.cluster or {})
+    with context.stop.preparing():
+        site = SimulatedCluster.open(cluster, user_dirs, options.hpl_source, context.listener)
     with virtual_session(name, options, site, context, resume=resume) as study:
-        cluster, say = site.cluster, study.session.say
-        say(f"Study {study.study}: {options}")
-        say(
+        study.session.say(f"Study {study.session.study}: {options}")
+        study.session.say(
             f"Simulated: {cluster.name}, {counted(len(cluster.node_list), 'node')} with "
             f"{counted(cluster.cores, 'core')} in all, Rpeak {cluster.rpeak_gflops:.4g} GFLOPS; budget and times are "
             "the virtual cluster's."
         )
         say_n(study, site, options)
         return tuned(study, options, partial(spent, site))
-
-
-def tuned(study: VirtualStudy, options: TuneOptions, spent: Callable[[float], str]) -> TuneOutcome:
-    """Search a study on what stands for a machine, confirm its best, and return what was found.
-
-    Args:
-        spent: says what so many seconds of HPL runs would have cost on the machine itself.
-    """
-    engine = study.engine(options.engine, options.seed, options.points)
-    ended = study.search(engine, options.repeats, to_confirm=options.confirm)
-    study.session.say(f"Search stopped: {ended}.")
-    study.session.say(spent(study.session.meter.run_s))
-    return TuneOutcome(
-        study=study.study, ranking=study.confirm(options.confirm), ended=ended, interrupted=study.stopped
-    )

@@ -3,21 +3,20 @@
 import shutil
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import ClassVar, Self
 
 import psutil
 
 from hpl import output
-from hpl.params import HplParams, Scalar
+from hpl.params import Scalar
 from hpl.sizing import seconds
 from hpl.witness import parse_panels
-from results.record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, TrialRecord, TrialState
 from runners.base import JobId, JobState, JobStatus
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
@@ -29,13 +28,14 @@ from runners.virtual.platform import Setup, platform_xml
 
 from ..engines.outcomes import FULL, Rung
 from ..stopping import Stopping
-from ..trial.judge import Failure, Verdict, another_run, ended_early
+from ..trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
+from ..trial.judge import Failure, Verdict, ended_early
 from ..trial.ladder import at_rung
-from ..trial.launch import LaunchLimits, LaunchResult, LaunchWatch, run_folder
-from ..trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, in_turn, planned
+from ..trial.launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, run_folder
+from ..trial.launching import NO_STUDY, Launching, MemoryBook
 from ..trial.observers.contract import LaunchObserver, WatchedLaunch
 from ..trial.observers.progress import ProgressObserver
-from ..trial.records import started
+from ..trial.plausible import unknown_limits
 from ..units import gibibytes
 from .cluster import SimulatedCluster
 from .plan import VirtualPlan, virtual_plan
@@ -51,6 +51,8 @@ class Simulator:
 
     Attributes:
         jobs: how many simulations run at a time.
+        order: numbers of the nodes that ranks fill, in this order; empty for those that a point says.
+        closed: set to end everything that runs, also on what was made of this one.
         timeline: what `hpl/native/virtual/timeline.c` shall write down; "" for nothing.
     """
 
@@ -58,26 +60,26 @@ class Simulator:
     jobs: int
     every_message: bool | None = None
     timeline: str = ""
+    order: tuple[int, ...] = ()
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
     machine: ClassVar[None] = None
+    shares_launches: ClassVar[bool] = False
+    limits = staticmethod(unknown_limits)
     left_s: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
-    _closed: bool = field(default=False, init=False)
+    closed: Event = field(default_factory=Event)
 
     @property
     def simulator(self) -> str:
         """Name and version of SimGrid."""
         return self.simulated.simulator
 
-    def plan(
-        self,
-        params: Mapping[str, Scalar],
-        rung: Rung = FULL,
-        key: str = "",
-        repeat: int = 0,
-        order: tuple[int, ...] = (),
-    ) -> VirtualPlan:
+    def of(self, cluster: VirtualCluster) -> Self:
+        """The same of a variant of the cluster; it ends with this one."""
+        return replace(self, simulated=replace(self.simulated, cluster=cluster))
+
+    def plan(self, params: Mapping[str, Scalar], rung: Rung = FULL, key: str = "", repeat: int = 0) -> VirtualPlan:
         """Plan a run on the cluster, as `virtual_plan` does."""
-        return virtual_plan(at_rung(params, rung), self.simulated.cluster, key, repeat, order)
+        return virtual_plan(at_rung(params, rung), self.simulated.cluster, key, repeat, self.order)
 
     def observers(self, launch: WatchedLaunch) -> Sequence[LaunchObserver]:
         """Nothing of a simulation can be watched but its panels."""
@@ -116,7 +118,7 @@ class Simulator:
 
     def close(self) -> None:
         """End everything that still runs."""
-        self._closed = True
+        self.closed.set()
 
     def _ended(self, runner: LocalRunner, job_id: JobId, tail: Tail, stop: Stopping, watch: LaunchWatch) -> JobStatus:
         """Watch a simulation until it has ended, and end one that takes more than its share of the memory."""
@@ -132,13 +134,13 @@ class Simulator:
                     f"the simulation took {gibibytes(resident)} of memory, more than its share of {gibibytes(share)}: "
                     "use fewer ⟦jobs⟧ or fewer ranks"
                 )
-            if outgrown or stop.at_once or self._closed:
+            if outgrown or stop.at_once or self.closed.is_set():
                 runner.cancel([job_id])
             time.sleep(POLL_S)
 
     def _judged(self, plan: VirtualPlan, status: JobStatus, paths: RunPaths, started_at: datetime) -> LaunchResult:
         stdout, asked = paths.read_stdout(), plan.runs[0]
-        verdict = judge_simulated(asked, status, stdout, self.simulator, len(self.simulated.cluster.node_list))
+        verdict = judge_simulated(status, stdout, self.simulator, len(self.simulated.cluster.node_list))
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return LaunchResult(
             verdict=verdict,
@@ -161,23 +163,20 @@ def launcher(site: SimulatedCluster, setup: Setup, ranks: int) -> Smpi:
     return Smpi(site.simgrid.smpimain, network)
 
 
-def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
-    """Hold a simulated run against what was asked.
+def judge_simulated(status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
+    """What a simulated run printed.
 
     Args:
         simulator: name and version, which stand where a real run says which BLAS it mapped.
     """
-    found = output.parse(stdout)
-    result = found.results[0] if found.results else None
+    found, fault = output.parse(stdout), None
     observed = BlasObservation(
         library=simulator, version="", kernel="cost model", threads=1, hosts=(f"{nodes} virtual nodes",)
     )
-    if result:
-        fault = another_run(asked, result)
-    elif status.state is JobState.TIMEOUT:
-        fault = Failure(Invalidity.TIMEOUT, f"the simulation was {status.message}")
-    else:
-        fault = ended_early(status, found, "", "the simulated HPL printed no result")
+    if not found.results:
+        timeout = Failure(Invalidity.TIMEOUT, f"the simulation was {status.message}")
+        early = ended_early(status, found, "", "the simulated HPL printed no result")
+        fault = timeout if status.state is JobState.TIMEOUT else early
     return Verdict(found.results, (fault,), observed, status.state is JobState.CANCELLED)
 
 
@@ -217,22 +216,19 @@ def simulate(
     Returns:
         One result a wish, in their order; fewer where the user stopped it.
     """
-    simulator = Simulator(site, jobs, every_message)
-    folder = Path(tempfile.mkdtemp(prefix="hpltune-simulate-"))
-    book = MemoryBook(folder)
-    launching = Launching(sites=[simulator] * jobs, book=book, listener=lambda _: None, stop=stop)
+    simulator, limits = Simulator(site, jobs, every_message), LaunchLimits(limit_s=limit_s)
+    with tempfile.TemporaryDirectory(prefix="hpltune-simulate-", ignore_cleanup_errors=True) as folder:
+        book = MemoryBook(Path(folder))
+        launching = Launching(sites=[simulator] * jobs, book=book, listener=lambda _: None, stop=stop)
 
-    def begin(wish: Wish) -> None:
-        asked = planned(virtual_plan, wish.params, wish.cluster or site.cluster)
-        new = started(NO_STUDY, wish.params, Kind.RUN, "")
-        launching.start({0: PlannedTrial(new, asked)}, lambda _: LaunchLimits(limit_s=limit_s))
+        def start(wish: Wish) -> None:
+            on = simulator.of(wish.cluster) if wish.cluster else None
+            start_point(launching, NO_STUDY, ListedPoint(params=wish.params, key="", limits=limits, site=on))
 
-    try:
-        with closing(launching):
-            for done in in_turn(deque(wishes), begin, launching, stop):
-                shutil.rmtree(done.records[0].directory, ignore_errors=True)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        def forget(done: LaunchOutcome) -> None:
+            shutil.rmtree(done.records[0].directory, ignore_errors=True)
+
+        ask_and_tell(launching, stop, ask=iter(wishes), start=start, tell=forget)
     return [simulated(book.records[number]) for number in sorted(book.records)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from hpl.params import Scalar
@@ -87,6 +88,12 @@ class FileRun:
     kind: Kind = Kind.RUN
     words: Mapping[str, Scalar] = field(default_factory=dict)
 
+    @cached_property
+    def launching(self) -> Launching[TrialPlan]:
+        """What launches the file."""
+        book = ShownFileBook(self.book.store, self.book.study, self.book.runs, self.plan, self.listener)
+        return Launching(sites=[self.evaluator], book=book, listener=self.listener, stop=self.stop, whole_file=True)
+
     def measure(self) -> LaunchOutcome:
         """Launch the file, again where it was not to blame for its end.
 
@@ -97,12 +104,14 @@ class FileRun:
             TunerError: no run can be started here; the trials stay RUNNING.
             results.errors.ResultsError: the store cannot be written.
         """
-        book = ShownFileBook(self.book.store, self.book.study, self.book.runs, self.plan, self.listener)
-        launching = Launching(
-            sites=[self.evaluator], book=book, listener=self.listener, stop=self.stop, whole_file=True
-        )
+        self.start()
+        return self.launching.next()
+
+    def start(self, expected_s: float | None = None) -> None:
+        """Begin to launch the file, which will probably take so many seconds."""
+        limits = LaunchLimits(limit_s=self.walltime_s, expected_s=expected_s)
         trials = {place: self._trial(run.words()) for place, run in enumerate(self.plan.runs)}
-        return launching.measure(trials, LaunchLimits(limit_s=self.walltime_s))
+        self.launching.start(trials, lambda _: limits)
 
     def _trial(self, words: dict[str, Scalar]) -> PlannedTrial[TrialPlan | Failure]:
         """One of the file's configurations, with what the file does not say of it in the words of a space."""

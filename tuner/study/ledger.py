@@ -182,17 +182,9 @@ class Ledger:
             again=self._runs_again(record),
         )
         self.context.listener(ended)
-        self._learn(record)
-        return record
-
-    def remember(self, record: TrialRecord) -> None:
-        """Learn from a trial of an earlier session, which is counted already."""
-        self.incumbent.note(record)
-        self._learn(record)
-
-    def _learn(self, record: TrialRecord) -> None:
         for learn in self.learners:
             learn(record)
+        return record
 
     def count(self, records: Sequence[TrialRecord]) -> None:
         """Charge the budget for trials of earlier times and of others that have ended, each once."""

@@ -40,7 +40,7 @@ class StudyOpener:
 
     Attributes:
         study: its name.
-        earlier: trials of earlier sessions, of which the wall time is spent; those that are charged are counted later.
+        earlier: trials of earlier sessions, which are charged.
         number: of the session.
         blas, joinable, whole, learners: as `StudySession` and `Ledger` have them.
         told_clock: a clock that moves only by what trials cost; None for a real one.
@@ -82,6 +82,7 @@ class StudyOpener:
             whole=self.whole,
             learners=self.learners,
         )
+        ledger.count(self.earlier)
         return OpenStudy(session=session, ledger=ledger)
 
 

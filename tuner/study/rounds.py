@@ -1,242 +1,296 @@
-"""Rounds in which the best configuration of each BLAS runs once, and what they tell of the order of the libraries."""
+"""The one loop of rounds, in which each competitor runs once a round, and which disturbed runs run again."""
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
-from statistics import median
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import Self
 
-import numpy as np
+from results.record import TrialRecord
 
-from hpl.params import Scalar
-from results.record import Kind, Study, TrialRecord
-from results.stats.noise import noise_of
-from results.stats.paired import Lead, leads, order_of
-from results.stats.ranking import Ranked
+from ..budget import Meter
+from ..engines.outcomes import FULL, Question
+from ..events import PhaseStarted
+from ..trial.launch import LaunchOutcome
+from ..words import counted
+from .session import StudyContext
 
-from .shootout import RIVAL, blas_of
+MOST_FAILURES = 2
+"""Failed runs in a row with which a competitor is out."""
+MOST_IN_A_ROW = 2
+"""Times that a configuration runs again at once: what disturbs a machine for longer is not waited for."""
+STEADY = 4
+"""Disturbed runs in a row after which none is repeated: more runs would meet the same load."""
+EXTRA_PART = 1 / 3
+"""Of the runs that a user asked for, so many more run in place of disturbed ones, at least one."""
 
-DOUBT = 4.0
-"""A library is hopelessly slow only if so many standard deviations of a run are no reason for it."""
-CONTRADICTED = 2.0
-"""A library whose best HPL stands so many times worse against the first than its dgemm does was not searched well."""
-LEAST_ROUNDS = 3
-"""Before so many nothing is said: fewer may agree by luck."""
-CLAIMED = 0.95
-"""Probability with which an order that is told is right."""
-SURE = 0.99
-"""Probability that each look at the rounds must give. It is above CLAIMED because there are many looks, and one of them
-may see luck: see benchmarks/shootouts.py."""
-LOOKS = 2
-"""Looks, each after one more round, at which the order must be the same and as sure as that."""
+
+def may_win(record: TrialRecord, best_gflops: float | None = None) -> bool:
+    """Whether a run was disturbed, and may be faster than the best without that.
+
+    Args:
+        best_gflops: of the incumbent; None where any rate matters.
+    """
+    if record.disturbed is None or not record.ranked or record.gflops is None:
+        return False
+    return best_gflops is None or record.disturbed.most_gflops(record.gflops) >= best_gflops
+
+
+def again_sentence(record: TrialRecord) -> str:
+    """Say why a configuration runs again."""
+    return f"Trial {record.number} was disturbed ({record.disturbed}) and may still win: it runs again."
+
+
+def doubted_sentence(number: int, slower: float) -> str:
+    """Say why a configuration runs again though nothing showed that its run was disturbed.
+
+    Args:
+        number: of its trial.
+        slower: by which part of what the engine expects.
+    """
+    return (
+        f"Trial {number} was {100 * slower:.0f} % slower than all other runs let expect. If something disturbed it, "
+        "its configuration may still win: it runs once more."
+    )
+
+
+@dataclass
+class SteadyLoad:
+    """Notices that a machine is loaded all the time, so that to repeat disturbed runs gains nothing.
+
+    Attributes:
+        say: tells the user, once.
+    """
+
+    say: Callable[[str], None]
+    _in_a_row: int = field(default=0, init=False)
+    _said: bool = field(default=False, init=False)
+
+    def hear(self, record: TrialRecord) -> None:
+        """Take in a run; one of which nobody knows whether it was disturbed tells nothing."""
+        if record.disturbed is not None:
+            self._in_a_row += 1
+        elif record.undisturbed:
+            self._in_a_row = 0
+
+    def lasts(self, record: TrialRecord) -> bool:
+        """Whether the last STEADY runs were all disturbed, of which `record` is the last."""
+        if self._in_a_row < STEADY:
+            return False
+        if not self._said:
+            self.say(
+                f"The last {counted(self._in_a_row, 'run')} were all disturbed, trial {record.number} because "
+                f"{record.disturbed}: the machine is loaded all the time, and no disturbed run is repeated "
+                "while that lasts."
+            )
+        self._said = True
+        return True
 
 
 @dataclass(frozen=True)
-class Place:
-    """A library in the order.
+class Competitor:
+    """What runs once a round.
 
     Attributes:
-        params: its best configuration, the same in all rounds.
-        trial: number of the run that stands for it, the one nearest to the median.
-        rates: GFLOPS in the rounds, in their order.
-        behind: by how much the first is faster than it; None of the first itself, and of one without rounds.
-        surely_behind: it is slower than the one before it with CLAIMED, so that its place is its own.
+        name: tells it from the others.
+        run: runs it once.
+        expected_s: seconds that a run should take, at least.
     """
 
-    blas: str
-    params: Mapping[str, Scalar]
-    trial: int
-    rates: tuple[float, ...]
-    behind: Lead | None = None
-    surely_behind: bool = False
-
-    @property
-    def gflops(self) -> float:
-        """Median rate of the rounds."""
-        return median(self.rates)
-
-    def to_json(self) -> dict[str, object]:
-        """All of it by name."""
-        return {
-            "blas": self.blas,
-            "gflops": self.gflops,
-            "rates_gflops": list(self.rates),
-            "trial": self.trial,
-            "params": dict(self.params),
-            "first_is_faster": self.behind and asdict(self.behind),
-            "surely_behind_the_one_before": self.surely_behind,
-        }
-
-
-@dataclass(frozen=True)
-class Order:
-    """What rounds tell.
-
-    Attributes:
-        places: the libraries, fastest first; none where there was no round.
-        rounds: that were whole.
-        quiet: of these the rounds that count: it is known of all their runs that nothing disturbed them.
-    """
-
-    places: tuple[Place, ...] = ()
-    rounds: int = 0
-    quiet: int = 0
-
-    @property
-    def counted(self) -> int:
-        """Rounds whose rates are those of the places: all, where too few count."""
-        return len(self.places[0].rates) if self.places else 0
-
-    @property
-    def known(self) -> bool:
-        """Whether each place is sure."""
-        return bool(self.places) and all(place.surely_behind for place in self.places[1:])
-
-    @property
-    def tied(self) -> tuple[Place, ...]:
-        """The first, and those behind it of which none is surely slower than the one before."""
-        ends = (number for number, place in enumerate(self.places) if number and place.surely_behind)
-        return self.places[: next(ends, len(self.places))]
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Rounds of some libraries.
-
-    Attributes:
-        rivals: the libraries.
-        whole: for each round in which all of them gave a result their runs, by library.
-        quiet: of these the rounds of whose runs it is known that nothing disturbed them: only these are compared.
-        shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
-    """
-
-    rivals: tuple[str, ...]
-    whole: tuple[Mapping[str, TrialRecord], ...] = ()
-    quiet: tuple[Mapping[str, TrialRecord], ...] = ()
-    shown: float = 0.0
+    name: str
+    run: Callable[[], LaunchOutcome]
+    expected_s: float = 0.0
 
     @classmethod
-    def of(
-        cls,
-        records: Iterable[TrialRecord],
-        rivals: Iterable[str] | None = None,
-        shown: float = 0.0,
-        rival_of: Callable[[Mapping[str, Scalar]], str] = blas_of,
-    ) -> "Rounds":
-        """Find the rounds among the trials of a study; one ends where a library comes again or a session begins.
+    def of(cls, name: str, trial: Callable[[], TrialRecord], expected_s: float) -> Self:
+        """A competitor whose runs are trials of a study each."""
+        return cls(name, lambda: LaunchOutcome({0: trial()}), expected_s)
 
-        A run that was disturbed and that the same library follows at once is replaced by that.
+
+class End(Enum):
+    """What ended rounds: their rule or what befell a run, the user, the budget, or a load that stays."""
+
+    OVER = auto()
+    STOPPED = auto()
+    TIME = auto()
+    LOAD = auto()
+
+
+@dataclass
+class Played:
+    """What came of rounds.
+
+    Attributes:
+        records: of all runs.
+        begun: rounds that were begun.
+        turns: of competitors; a run at once in place of a disturbed one is none.
+        took_s: seconds of the last run of each competitor, by its name.
+        failed: failures in a row of each.
+        out: why a competitor takes part no more.
+        end, why: what ended them, and the sentence about it; "" where all ran.
+    """
+
+    records: list[TrialRecord] = field(default_factory=list)
+    begun: int = 0
+    turns: int = 0
+    took_s: dict[str, float] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
+    out: dict[str, str] = field(default_factory=dict)
+    end: End = End.OVER
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """Competitors that run in rounds, one run at a time. A disturbed run is repeated at once if the rest still fits.
+
+    Attributes:
+        order: who runs in the next round, of those that are left.
+        ends: the sentence why no further round follows, "" where all ran; None where one does.
+        phase: what the display hears when the first run begins.
+        load: of the machine, as it hears of all runs; nothing is repeated while it lasts.
+        apart: runs of a round count each by itself: one begins where it alone fits, and none while the load lasts; else
+            a round begins where all of it fits.
+        least: competitors that must be left.
+        best_gflops: as of `may_win`.
+    """
+
+    competitors: Sequence[Competitor]
+    order: Callable[[Played, Sequence[Competitor]], Sequence[Competitor]]
+    ends: Callable[[Played, Sequence[Competitor]], str | None]
+    meter: Meter
+    context: StudyContext
+    phase: PhaseStarted
+    load: SteadyLoad
+    apart: bool = False
+    least: int = 1
+    best_gflops: float | None = None
+
+    def play(self) -> Played:
+        """Run rounds until their rule, the budget or the user ends them.
+
+        Raises:
+            TunerError, RunnerError, ResultsError: as what runs the competitors.
+        """
+        played = Played()
+        while True:
+            left = [one for one in self.competitors if one.name not in played.out]
+            ended = self._stopped() or self._over(played, left) or self._round(played, self.order(played, left))
+            if ended:
+                return replace(played, end=ended[0], why=ended[1])
+
+    def _stopped(self) -> tuple[End, str] | None:
+        return (End.STOPPED, "you asked for it") if self.context.stop.requested else None
+
+    def _over(self, played: Played, left: Sequence[Competitor]) -> tuple[End, str] | None:
+        why = self.ends(played, left)
+        if why is None and len(left) < self.least:
+            why = "; ".join(f"{name}: {reason}" for name, reason in played.out.items())
+        return None if why is None else (End.OVER, why)
+
+    def _round(self, played: Played, turns: Sequence[Competitor]) -> tuple[End, str] | None:
+        """Run a round; what ends all rounds, or None."""
+        for place, competitor in enumerate(turns):
+            if competitor.name in played.out:
+                continue
+            rest = [one for one in turns[place:] if one.name not in played.out]
+            rest_s = [max(one.expected_s, played.took_s.get(one.name, 0.0)) for one in rest]
+            why = self.meter.out_of_time(rest_s[0] if self.apart else sum(rest_s)) if self.apart or not place else None
+            if ended := self._stopped() or (why and (End.TIME, why)):
+                return ended
+            if not played.turns:
+                self.context.listener(self.phase)
+            played.begun += not place
+            played.turns += 1
+            done = self._turn(competitor, sum(rest_s), played)
+            if done.event:
+                return End.OVER, done.why
+            if self.apart and len(rest_s) > 1 and self.load.lasts(done.in_order[-1]):
+                return End.LOAD, "on a loaded machine more runs would confirm luck"
+        return None
+
+    def _turn(self, competitor: Competitor, rest_s: float, played: Played) -> LaunchOutcome:
+        """Run a competitor, and again at once while its run was disturbed, may win, and the rest of the round fits.
+
+        Who fails MOST_FAILURES times in a row is out.
+        """
+        name = competitor.name
+        for again in range(MOST_IN_A_ROW + 1):
+            done = competitor.run()
+            ran = done.in_order
+            played.records += ran
+            for record in ran:
+                self.load.hear(record)
+            played.took_s[name] = max((record.cost_s or 0.0 for record in ran), default=0.0)
+            disturbed = [record for record in ran if may_win(record, self.best_gflops)]
+            may_repeat = again < MOST_IN_A_ROW and not done.event and not self._stopped()
+            if not disturbed or not may_repeat or self.meter.out_of_time(rest_s) or self.load.lasts(disturbed[-1]):
+                break
+            self.load.say(again_sentence(disturbed[0]))
+        played.failed[name] = 0 if any(record.ranked for record in ran) else played.failed[name] + 1
+        if played.failed[name] == MOST_FAILURES and ran:
+            played.out[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {ran[-1].reason}"
+        return done
+
+
+def extra_runs(repeats: int) -> int:
+    """Return how many runs more than was asked for may replace disturbed ones; none of a single run.
+
+    Who asks for one run may have hours for one, not for two.
+    """
+    return math.ceil(EXTRA_PART * repeats) if repeats > 1 else 0
+
+
+def extra_sentence(disturbed: Sequence[TrialRecord], runs: int, more: int) -> str:
+    """Say that more runs follow than were asked for."""
+    verb = "was" if len(disturbed) == 1 else "were"
+    return (
+        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, "
+        f"trial {disturbed[-1].number} because {disturbed[-1].disturbed}: "
+        f"{'one more run follows' if more == 1 else f'at most {more} more runs follow'}."
+    )
+
+
+@dataclass
+class FullRuns:
+    """The full runs of a search as far as they decide what runs again: what was disturbed and may still win.
+
+    Attributes:
+        load: of the machine; nothing runs again while it lasts.
+        asked: one was asked for in this session.
+    """
+
+    load: SteadyLoad
+    asked: bool = False
+    _waiting: list[tuple[Question, TrialRecord]] = field(default_factory=list, init=False)
+    _quiet: set[str] = field(default_factory=set, init=False)
+    _runs: dict[str, int] = field(default_factory=dict, init=False)
+
+    def note(self, question: Question, record: TrialRecord, best_gflops: float | None) -> None:
+        """Take in a trial that has ended.
 
         Args:
-            rivals: None for those of the last two rounds: the last one may have been stopped.
-            rival_of: names what ran, from a configuration.
+            best_gflops: of the incumbent.
         """
-        begun, session = list[dict[str, TrialRecord]](), -1
-        for record in records:
-            if record.kind is not Kind.CONFIRMATION:
-                continue
-            name = rival_of(record.params)
-            again = bool(begun) and name == next(reversed(begun[-1]), None) and begun[-1][name].disturbed is not None
-            if not begun or (name in begun[-1] and not again) or record.session != session:
-                begun.append({})
-            begun[-1][name] = record
-            session = record.session
-        found = tuple(dict.fromkeys(name for one in begun[-2:] for name in one)) if rivals is None else tuple(rivals)
-        whole = tuple(one for one in begun if all(name in one and one[name].ranked for name in found))
-        return cls(found, whole, tuple(one for one in whole if all(one[name].undisturbed for name in found)), shown)
+        if question.rung != FULL or not record.ranked:
+            return
+        self.load.hear(record)
+        if record.undisturbed:
+            self._quiet.add(record.key)
+        runs = self._runs.get(record.key, 0)
+        may = record.key not in self._quiet and runs < MOST_IN_A_ROW and may_win(record, best_gflops)
+        if may and not self.load.lasts(record):
+            self._runs[record.key] = runs + 1
+            self._waiting.append((question, record))
 
-    def order(self) -> Order:
-        """Say what the rounds tell; nothing where there is none, or nobody to compare with."""
-        if not self.whole or len(self.rivals) < 2:
-            return Order()
-        rounds = len(self.quiet)
-        if rounds < LEAST_ROUNDS:
-            best = {name: median(own[name].gflops or 0.0 for own in self.whole) for name in self.rivals}
-            names = sorted(best, key=lambda name: -best[name])
-            return Order(tuple(self._place(name, self.whole) for name in names), len(self.whole), rounds)
-        names = [self.rivals[number] for number in order_of(self._rates(rounds))]
-        neighbours = list(pairwise(names))
-        behind = self._leads([(names[0], name) for name in names[1:]], rounds)
-        least = 1.0 - (1.0 - SURE) / max(1, len(neighbours))
-        looks = range(rounds, rounds - LOOKS, -1)
-        seen = [[lead.chance >= least for lead in self._leads(neighbours, rounds)] for rounds in looks]
-        sure = [all(each) for each in zip(*seen, strict=True)]
-        places = (
-            replace(self._place(name, self.quiet), behind=lead, surely_behind=own)
-            for name, lead, own in zip(names, (None, *behind), (False, *sure), strict=True)
-        )
-        return Order(tuple(places), len(self.whole), rounds)
-
-    def leads_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
-        """By how much the first of each pair is faster than the second; only of pairs of which rounds tell it."""
-        told = len(self.quiet) >= LEAST_ROUNDS
-        ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if told else []
-        return dict(zip(ran, self._leads(ran, len(self.quiet)), strict=True))
-
-    def _place(self, name: str, rounds: Sequence[Mapping[str, TrialRecord]]) -> Place:
-        own = [one[name] for one in rounds]
-        middle = median(record.gflops or 0.0 for record in own)
-        nearest = min(own, key=lambda record: abs((record.gflops or 0.0) - middle))
-        return Place(name, nearest.params, nearest.number, tuple(record.gflops or 0.0 for record in own))
-
-    def _leads(self, pairs: Sequence[tuple[str, str]], rounds: int) -> list[Lead]:
-        """By how much the first of each pair is faster than the second, by the first rounds."""
-        numbers = [(self.rivals.index(one), self.rivals.index(other)) for one, other in pairs]
-        return leads(self._rates(rounds), numbers, self.shown) if pairs else []
-
-    def _rates(self, rounds: int) -> list[list[float]]:
-        return [[one[name].gflops or 0.0 for one in self.quiet[:rounds]] for name in self.rivals]
-
-
-def champions(records: Iterable[TrialRecord], ranking: Sequence[Ranked]) -> dict[str, Ranked]:
-    """The configuration of each library that runs in rounds, fastest first: that of the first round, or its best.
-
-    Args:
-        records: the trials of a study.
-        ranking: of all its configurations, best first.
-    """
-    in_rounds: dict[str, str] = {}
-    for record in records:
-        if record.kind is Kind.CONFIRMATION:
-            in_rounds.setdefault(blas_of(record.params), record.key)
-    found: dict[str, Ranked] = {}
-    for entry in ranking:
-        name = blas_of(entry.params)
-        if in_rounds.get(name, entry.key) == entry.key:
-            found.setdefault(name, entry)
-    return found
-
-
-def near(best: Mapping[str, Ranked], shown: float = 0.0, dgemm: Mapping[str, float] | None = None) -> list[str]:
-    """The libraries that are worth rounds: those whose best is not hopelessly slow, however much runs differ here.
-
-    Args:
-        best: of each library.
-        shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
-        dgemm: rate of dgemm of each library, as far as it is known: one that contradicts is worth rounds too.
-    """
-    noise = max(shown, noise_of([np.log(one.repeats) for one in best.values() if one.repeats], shown).usual)
-    least = min(RIVAL, math.exp(-DOUBT * noise)) * max((one.expected_gflops for one in best.values()), default=0.0)
-    doubted = contradicted(best, dgemm or {})
-    return [name for name, one in best.items() if one.expected_gflops >= least or name in doubted]
-
-
-def contradicted(best: Mapping[str, Ranked], dgemm: Mapping[str, float]) -> list[str]:
-    """The libraries whose dgemm promises more than CONTRADICTED times what their best run gave, against the first."""
-    first = max(best, key=lambda name: best[name].expected_gflops, default="")
-    if not dgemm.get(first):
+    def take(self, under_way: Iterable[Question], best_gflops: float | None) -> list[Question]:
+        """Return the next question that is to run again and does not run now, or nothing; say why it runs."""
+        self._waiting = [one for one in self._waiting if may_win(one[1], best_gflops)]
+        running = [dict(one.params) for one in under_way]
+        for place, (question, record) in enumerate(self._waiting):
+            if dict(question.params) not in running:
+                del self._waiting[place]
+                self.load.say(again_sentence(record))
+                return [Question(dict(question.params))]
         return []
-    parts = {name: one.expected_gflops / best[first].expected_gflops for name, one in best.items()}
-    return [name for name, part in parts.items() if dgemm.get(name, 0.0) / dgemm[first] > CONTRADICTED * part]
-
-
-def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
-    """By how much runs differ here, as the repeated runs of the searches and what was before them tell."""
-    runs = defaultdict[str, list[float]](list)
-    for record in records:
-        if record.kind is Kind.SEARCH and record.ranked and record.gflops and record.undisturbed:
-            runs[record.key].append(record.gflops)
-    repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
-    at_first = study.notes.noise_at_first
-    return noise_of(repeated, at_first).usual if repeated else at_first

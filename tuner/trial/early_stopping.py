@@ -84,13 +84,12 @@ class EarlyStopping:
         if len(ratios) < FEWEST:
             return None
         mean = fmean(ratios)
-        whole_s = flop_count(panel.N) / 1e9 / (rate_until(panel) * math.exp(mean))
-        if whole_s - panel.time_s < ENDING_S:
+        if flop_count(panel.N) / 1e9 / (rate_until(panel) * math.exp(mean)) - panel.time_s < ENDING_S:
             return None
         left = 1 - fraction_done(panel.N, round(stop * panel.N))
         usual_sd = math.hypot(USUAL_SD, self.noise_at_first) * math.sqrt(left)
-        ahead = mean + prediction_margin(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
-        most = rate_until(panel) * math.exp(ahead)
+        margin = prediction_margin(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
+        most = rate_until(panel) * math.exp(mean + margin)
         return None if most >= best_gflops else StopDecision(stop, panel.column, panel.time_s, most, best_gflops)
 
 

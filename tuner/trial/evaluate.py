@@ -5,7 +5,7 @@ import math
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +17,10 @@ from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.programs.gpus import gpus
 from hpl.search_paths import SearchPaths
-from hpl.witness import UNLIKE, WHOLE, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
+from hpl.witness import UNLIKE, WHOLE, SolveConditions, parse_conditions, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
-from runners.errors import HeldError, Mishap, RefusedError, RunnerError, SubmitError
+from runners.errors import HeldError, Mishap, RunnerError, SubmitError
 from runners.hosts.host_facts import confined
 from runners.job import Job
 from runners.launchers.base import message
@@ -36,9 +36,9 @@ from ..machine.quiet import crowded
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping, may_wait_s
 from ..units import duration, gibibytes
-from .judge import Failure, Verdict, judge, unlike_the_plan
+from .judge import Failure, judge, unlike_the_plan
 from .ladder import at_rung
-from .launch import LaunchResult, LaunchWatch, run_folder
+from .launch import LaunchResult, LaunchWatch, not_started, run_folder
 from .observers.contract import LaunchObserver, WatchedLaunch
 from .observers.energy.meters import PowerMeters
 from .observers.registry import observers_of
@@ -46,7 +46,7 @@ from .observers.sensors import SENSORS, SENSORS_FILE
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plan import plan as plan_of
-from .plausible import UNCHECKED, UNSEEN, MachineLimits, MeasuredLaunch, implausible, unchecked
+from .plausible import UNCHECKED, UNSEEN, MachineLimits, MeasuredLaunch, unchecked
 
 if TYPE_CHECKING:
     from runners.settings.control import SettingsControl
@@ -67,7 +67,7 @@ WORDS_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Runs plans on one site, one at a time.
+    """Runs plans on one machine, one at a time.
 
     Attributes:
         settings: sets those of the hosts before a run, as its plan asks; None where there are none to set.
@@ -89,9 +89,10 @@ class Evaluator:
     begins_s: float = 300.0
     meters: PowerMeters | None = None
     left_s: Callable[[], float | None] = lambda: None
-    _unlike_told: set[str] = field(default_factory=set, init=False, repr=False)
+    _cautions: set[str] = field(default_factory=set, init=False, repr=False)
 
     simulator: ClassVar[str] = ""
+    shares_launches: ClassVar[bool] = True
 
     def plan(self, params: Mapping[str, Scalar], rung: Rung, key: str = "", repeat: int = 0) -> TrialPlan:
         """Plan a run of a complete point, which is the same however often it ran. Pure.
@@ -123,15 +124,15 @@ class Evaluator:
 
         Raises:
             TunerError: as `run_folder`; or somebody else has a node's network.
-            RunnerError: the launcher does not start.
+            RunnerError: the launcher does not start, or a node or one of its settings is not as the plan needs it.
         """
         started_at = datetime.now(UTC)
         try:
             program = plan.program.ready(self.machine.mpi_named(plan.launch.mpi), plan.library, self.search)
         except BuildError as error:
-            return self._not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
+            return not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
         if shortage := memory_shortage(plan, self.machine):
-            return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
+            return not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
         watch = watch or LaunchWatch()
         here = () if self.machine.nodes else (socket.gethostname(),)
         try:
@@ -145,8 +146,6 @@ class Evaluator:
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
         except HeldError as error:
             raise TunerError(str(error)) from error
-        except RunnerError as error:
-            return self._prevented(plan, error, started_at)
         launch_s = cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
@@ -164,10 +163,14 @@ class Evaluator:
         if len(times_s) == len(plan.runs) and not printed.finished and plan.stop_at is None:
             title = plan.program.workload.title
             self.listener(Notice(f"what {title} printed ends before its last lines, behind its results.", caution=True))
-        verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, status, launch_s)
+        verdict = judge(plan, status, stdout, stderr)
+        measured = MeasuredLaunch.of(launch_s, plan.ranks, stderr, status.used)
+        if results := verdict.results[: len(plan.runs)]:
+            heard = parse_sights(stderr) or measured.solves or measured.ends or not plan.program.workload.is_hpl
+            self._say_once(([] if heard else [UNSEEN]) + ([UNCHECKED] if unchecked(results, measured) else []))
         lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
-            verdict=verdict.doubted([disturbed] * len(verdict.faults), Invalidity.CONSTRAINTS),
+            verdict=verdict,
             command=paths.read_command(),
             output=stdout,
             errors_text=stderr + ("\n" if lines and stderr and not stderr.endswith("\n") else "") + lines,
@@ -181,17 +184,8 @@ class Evaluator:
             disturbed=disturbed,
             stopped=watch.decision,
             measurements=measurements,
+            measured=measured,
         )
-
-    def _prevented(self, plan: TrialPlan, error: RunnerError, started_at: datetime) -> LaunchResult:
-        """The result of a launch that an error prevented, where that tells what befell it or what cannot be had."""
-        kind = Invalidity.CONSTRAINTS if isinstance(error, RefusedError) else Invalidity.RUNTIME
-        failed = self._not_started(plan, Failure(kind, str(error)), started_at)
-        if isinstance(error, RefusedError):
-            return replace(failed, unavailable=plan.with_setting(error.setting))
-        if error.event is None:
-            raise error
-        return replace(failed, event=error.event, lost_nodes=error.lost_nodes)
 
     def _unlike_line(self, job: Job, stderr: str) -> str:
         """Say once of each difference between what the ranks were to get and what they told, and return its line."""
@@ -199,56 +193,30 @@ class Evaluator:
         cores = 0 if job.oversubscribe else job.threads_per_rank
         bound = job.binding == "core" and (bool(job.nodes) or not confined())
         sentences = unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound)
-        for sentence in sentences:
-            if sentence not in self._unlike_told:
-                self._unlike_told.add(sentence)
-                self.listener(Notice(f"{sentence}.", caution=True))
+        self._say_once(sentences)
         return f"{UNLIKE}{json.dumps({'sentences': sentences})}\n" if sentences else ""
 
-    def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, status: JobStatus, launch_s: float) -> Verdict:
-        """The verdict, without runs that cannot have been as HPL says."""
-        results = verdict.results[: len(plan.runs)]
-        if not results or plan.stop_at is not None:
-            return verdict
-        ends = parse_ends(stderr)
-        all_ended = {end.rank for end in ends} == set(range(plan.ranks))
-        sizes = {panel.N for panel in parse_panels(stderr)}
-        measured = MeasuredLaunch(
-            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr), sizes
-        )
-        limits = self._limits(self.machine, plan)
-        said = implausible(results, measured, limits)
-        if any(said):
-            limits = limits if limits.dgemm else self._limits(self._timed(), plan)
-            accelerated = not plan.program.built and bool(gpus())
-            said = implausible(results, measured, replace(limits, core_gflops=0.0) if accelerated else limits)
-        unseen = plan.program.workload.is_hpl and not (parse_sights(stderr) or measured.solves or measured.ends)
-        for sentence, is_so in ((UNSEEN, unseen), (UNCHECKED, unchecked(results, measured))):
-            if is_so and sentence not in self._unlike_told:
-                self._unlike_told.add(sentence)
+    def _say_once(self, sentences: Iterable[str]) -> None:
+        """Say each caution that was not said before."""
+        for sentence in sentences:
+            if sentence not in self._cautions:
+                self._cautions.add(sentence)
                 self.listener(Notice(f"{sentence}.", caution=True))
-        return verdict.doubted(said)
 
-    @staticmethod
-    def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or site.gpus)
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
-        ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
-        alone = plan.program.built or not site.rpeak.stated
-        has_peak = plan.program.workload.has_peak
-        return MachineLimits(ceiling if has_peak else 0.0, core_gflops, site.dgemm_gflops > 0, alone)
-
-    def _timed(self) -> Inventory:
-        """The site with the rates of dgemm, which are timed now where they are not known."""
-        site = replace(self.machine, blas=self.machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
-        if not site.node_names:
-            return with_kernel_rates(
-                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True))
-            )
-        from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
-
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True, doing=True))  # noqa: E731
-        return with_node_kernels(site, self.search, told)[0]
+    def limits(self, plan: TrialPlan, *, exactly: bool) -> MachineLimits:
+        """What its cores can do by dgemm, else by Rpeak; what a GPU adds to a program that is not ours is not known."""
+        machine, program = self.machine, plan.program
+        if exactly and not machine.dgemm_gflops:
+            blas = machine.blas or tuple(OF_THIS_MACHINE.blas(self.search, {}))
+            machine = timed(replace(machine, blas=blas), self.search, self.listener)
+        unknown = not program.workload.is_hpl or program.gpus_of or machine.gpus
+        accelerated = exactly and not program.built and bool(gpus())
+        core_gflops = 0.0 if unknown or accelerated else max(machine.rpeak.core_gflops, machine.dgemm_gflops)
+        ceiling = machine.rpeak.gflops if machine.gpus else machine.ceiling_gflops
+        alone = program.built or not machine.rpeak.stated
+        return MachineLimits(
+            ceiling if program.workload.has_peak else 0.0, core_gflops, machine.dgemm_gflops > 0, alone
+        )
 
     def _set_hosts(self, plan: TrialPlan, stop: Stopping) -> None:
         """Give the hosts the settings of the plan.
@@ -341,6 +309,7 @@ class Evaluator:
     def run_job(self, job: Job, watch: LaunchWatch, stop: Stopping, *, begins_s: float = math.inf) -> JobStatus:
         """Start a job and wait for its end, watching it and looking whether it shall be ended at once.
 
+        Where a later attempt to start it may succeed, it is tried again and again until the user ends that.
         A job that waits in a queue says so now and then, and is ended as soon as no further trial may start or the
         budget is spent.
 
@@ -350,9 +319,27 @@ class Evaluator:
         Raises:
             RunnerError: it cannot be started.
         """
-        job_id = self._submit(job, stop)
-        if job_id is None:
-            return JobStatus(JobState.CANCELLED, message="the run was cancelled")
+        patience_s, pause_s = min(self.patience_s, may_wait_s(stop, self.left_s())), self.again_s
+        give_up_s = time.monotonic() + patience_s
+        while True:
+            try:
+                job_id = self.runner.submit(job)
+                break
+            except SubmitError as error:
+                if not error.transient or time.monotonic() + pause_s > give_up_s:
+                    raise
+                if pause_s == self.again_s:
+                    self.listener(Notice(f"{error}: trying again for at most {duration(patience_s)}."))
+            next_s = time.monotonic() + pause_s
+            while time.monotonic() < next_s:
+                if stop.requested:
+                    return JobStatus(JobState.CANCELLED, message="the run was cancelled")
+                time.sleep(POLL_S)
+            pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)
+        return self._watched(job, job_id, watch, stop, begins_s)
+
+    def _watched(self, job: Job, job_id: JobId, watch: LaunchWatch, stop: Stopping, begins_s: float) -> JobStatus:
+        """Wait for the end of a job, watching it."""
         watch.job_id = job_id
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
@@ -395,26 +382,6 @@ class Evaluator:
             message="; ".join(filter(None, (sentence, closed, ended.message if ended.event else ""))),
         )
 
-    def _submit(self, job: Job, stop: Stopping) -> JobId | None:
-        """Start a job, again and again where a later attempt may succeed; None where the user ends that."""
-        patience_s = min(self.patience_s, may_wait_s(stop, self.left_s()))
-        give_up_s = time.monotonic() + patience_s
-        pause_s = self.again_s
-        while True:
-            try:
-                return self.runner.submit(job)
-            except SubmitError as error:
-                if not error.transient or time.monotonic() + pause_s > give_up_s:
-                    raise
-                if pause_s == self.again_s:
-                    self.listener(Notice(f"{error}: trying again for at most {duration(patience_s)}."))
-            next_s = time.monotonic() + pause_s
-            while time.monotonic() < next_s:
-                if stop.requested:
-                    return None
-                time.sleep(POLL_S)
-            pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)
-
     def _said(self, paths: RunPaths) -> str:
         """What the run said on its standard error; copies on nodes are named as the files are here."""
         said = paths.read_stderr()
@@ -423,11 +390,6 @@ class Evaluator:
         from runners.hosts.copies import named_as_here  # noqa: PLC0415 - only a cluster needs it
 
         return named_as_here(said)
-
-    def _not_started(self, plan: TrialPlan, fault: Failure, started_at: datetime) -> LaunchResult:
-        verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
-        now = datetime.now(UTC)
-        return LaunchResult(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
 
 
 @dataclass
@@ -481,12 +443,28 @@ def _inputs(plan: TrialPlan) -> tuple[str, ...]:
     return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
 
 
-def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
+def timed(machine: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
+    """Time dgemm on nodes that are known now; this host stands for those that a batch system chooses later."""
+    if not machine.node_names:
+        what = "Timing {}: dgemm with each kernel this CPU can run".format
+        return with_kernel_rates(machine, search, lambda blas: listener(Notice(what(blas), detail=True, doing=True)))
+    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
+
+    what = "Timing {} on {}: dgemm with each kernel of its CPU".format
+    found, notices = with_node_kernels(
+        machine, search, lambda blas, node: listener(Notice(what(blas, node), detail=True, doing=True))
+    )
+    for notice in notices:
+        listener(notice)
+    return found
+
+
+def memory_shortage(plan: TrialPlan, machine: Inventory) -> str | None:
     """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
-    free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
+    free = machine.free_bytes() * len(plan.launch.nodes or machine.node_names or [""]) // machine.node_count
     if plan.memory_bytes <= free:
         return None
-    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(machine) else "free now"
     needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
     if plan.program.terms.lacks("N"):
         return f"the run {needs}: choose fewer equations of a rank, or end other programs"

@@ -1,9 +1,9 @@
 """What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from hpl import output, variant
 from hpl.log import unlike_asked
@@ -17,6 +17,7 @@ from runners.launchers.base import words_of_ranks
 
 from ..words import counted, listed
 from .plan import TrialPlan
+from .plausible import MachineLimits, MeasuredLaunch, implausible, too_fast
 
 NOT_ASKED = "HPL ran a configuration that was not asked for"
 _OWN_ROWS = re.compile(
@@ -73,14 +74,15 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     reports = parse_reports(stderr)
     observed = observe(reports)
     ended = _end(plan, status, found, stdout, stderr)
-    mismatch = None if ended and not reports else _mismatch(plan, reports, found)
+    blas = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
+    unlike = "" if ended and not reports else plan.program.unproven(blas, reports, found)
+    mismatch = Failure(Invalidity.RUNTIME, unlike) if unlike else None
     if plan.stop_at is not None:
         stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
         early = None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
         return Verdict((), (mismatch or early,), observed, status.state is JobState.CANCELLED)
-    surplus = _surplus(plan, found)
     faults = tuple(
-        mismatch or surplus or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
+        mismatch or _surplus(plan, found) or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
     verdict = Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
@@ -89,6 +91,33 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
         if other := unlike_asked(stdout, asked):
             verdict = verdict.doubted([f"{NOT_ASKED}: the head of its output says {other}"], Invalidity.RUNTIME)
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
+
+
+def sound(
+    verdict: Verdict, plan: TrialPlan, measured: MeasuredLaunch | None, limits: Callable[..., MachineLimits]
+) -> Verdict:
+    """The verdict of any site, without runs that are not as they were asked or cannot have been as they are told.
+
+    Args:
+        measured: of the launch; None where time is virtual.
+        limits: of the site for this plan, as `Site.limits` tells them.
+    """
+    if len(verdict.faults) != len(plan.runs):
+        told = f"of {counted(len(plan.runs), 'run')} the site told what came of {len(verdict.faults)}"
+        return replace(verdict, faults=tuple(Failure(Invalidity.RUNTIME, told) for _ in plan.runs))
+    results = verdict.results[: len(plan.runs)]
+    if plan.stop_at is not None or (not results and all(verdict.faults)):
+        return verdict
+    pairs = zip_longest(verdict.faults, plan.runs, results)
+    verdict = replace(verdict, faults=tuple(fault or _contradicts(asked, result) for fault, asked, result in pairs))
+    for exactly in (False, True):
+        known = limits(exactly=exactly)
+        said = (
+            implausible(results, measured, known) if measured and results else [too_fast(one, known) for one in results]
+        )
+        if not any(said):
+            return verdict
+    return verdict.doubted(said)
 
 
 def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
@@ -103,12 +132,6 @@ def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
         threads=first.threads,
         hosts=tuple(sorted({report.host for report in reports})),
     )
-
-
-def _mismatch(plan: TrialPlan, reports: Sequence[RankReport], found: HplOutput) -> Failure | None:
-    asked = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
-    sentence = plan.program.unproven(asked, reports, found)
-    return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 
 def _surplus(plan: TrialPlan, found: HplOutput) -> Failure | None:
@@ -159,17 +182,26 @@ def _reached(stderr: str) -> str:
     return f" after {panels[-1].fraction:.0%} of its operations" if panels else ""
 
 
-def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:
+def _contradicts(asked: HplParams, result: HplResult | None) -> Failure | None:
+    """Why a result is none of what was asked; that a simulation checks no residual speaks against nothing."""
     if result is None:
-        return ended or Failure(Invalidity.RUNTIME, "HPL printed no result for it")
+        return Failure(Invalidity.RUNTIME, "HPL printed no result for it")
     if another := another_run(asked, result):
         return another
-    if result.passed is None:  # it was told not to check it, or the run was cut off between the two
+    why = "" if result.passed is None else result.why_not(asked.threshold)
+    return Failure(Invalidity.CORRECTNESS, why) if why else None
+
+
+def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:
+    if result is None and ended:
+        return ended
+    found = _contradicts(asked, result)
+    if found is None and result is not None and result.passed is None:
+        # it was told not to check it, or the run was cut off between the two
         unchecked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
         cut_off = ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")
         return Failure(Invalidity.CORRECTNESS, unchecked) if asked.threshold <= 0 else cut_off
-    why = result.why_not(asked.threshold)
-    return Failure(Invalidity.CORRECTNESS, why) if why else None
+    return found
 
 
 LONGEST = 240

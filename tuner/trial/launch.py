@@ -3,23 +3,25 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.witness import Panel, SolveConditions
-from results.record import TrialRecord
-from runners.errors import Mishap
+from results.record import Invalidity, TrialRecord
+from runners.errors import Mishap, RefusedError, RunnerError
 from runners.job import Job
 from runners.paths import RunPaths
 
 from ..errors import NodesLostError, TunerError
 from ..stopping import Stopping
 from .early_stopping import EarlyStopping, StopDecision
-from .judge import Verdict
+from .judge import Failure, Verdict
 from .observers.contract import LaunchObserver, Measurements, SolveTime, together
+from .plan import TrialPlan
+from .plausible import MeasuredLaunch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +98,7 @@ class LaunchResult:
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
         stopped: why an observer ended it; None where none did.
         measurements: what was measured during each run, in HPL's order; fewer where nothing was.
+        measured: what the results are held against; None where only the seconds are known.
     """
 
     verdict: Verdict
@@ -113,6 +116,23 @@ class LaunchResult:
     unavailable: Mapping[str, Scalar] = field(default_factory=dict)
     stopped: StopDecision | None = None
     measurements: Sequence[Measurements] = ()
+    measured: MeasuredLaunch | None = None
+
+
+def not_started(plan: TrialPlan, fault: Failure, started_at: datetime) -> LaunchResult:
+    """What came of a launch of which nothing was started."""
+    verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
+    now = datetime.now(UTC)
+    return LaunchResult(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
+
+
+def prevented(plan: TrialPlan, error: RunnerError, started_at: datetime) -> LaunchResult:
+    """What came of a launch that an error prevented: what befell it, or what cannot be had on these nodes."""
+    if isinstance(error, RefusedError):
+        result = not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
+        return replace(result, unavailable=plan.with_setting(error.setting))
+    result = not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
+    return replace(result, event=error.event, lost_nodes=error.lost_nodes)
 
 
 @dataclass

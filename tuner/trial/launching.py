@@ -2,13 +2,14 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from hpl.errors import HplError
@@ -23,18 +24,18 @@ from ..errors import OUR_ERRORS
 from ..events import Listener, Notice, TrialStarted
 from ..stopping import Stopping, may_wait_s
 from .evaluate import Evaluator
-from .judge import Failure
-from .launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, LimitsOf
+from .judge import Failure, sound
+from .launch import LaunchLimits, LaunchOutcome, LaunchResult, LaunchWatch, LimitsOf, prevented
 from .observers.contract import WatchedLaunch
 from .plan import P, PlanError, TrialPlan, label, merge_plans
-from .records import finished, given_up, not_reached, reached, rejected
+from .plausible import MeasuredLaunch
+from .records import not_reached, records_of, rejected
 from .site import Site
 
 T = TypeVar("T")
 P_args = ParamSpec("P_args")
 Settings = Mapping[str, Scalar]
 P_co = TypeVar("P_co", covariant=True)
-E_co = TypeVar("E_co", covariant=True)
 
 NO_STUDY = ""
 """The study of a trial that only memory keeps."""
@@ -116,6 +117,7 @@ class TrialsUnderWay(Generic[P]):
         later: those that are begun and get a launch of their own after that.
         plan: of the launch.
         limit_s: seconds after which it is ended.
+        started_at: when it began.
         repeated: how often these trials were launched before, and for what.
         blamed: settings were to blame for the last launch, so that it is not repeated when its nodes answer again.
         done: what came of all launches before.
@@ -129,9 +131,15 @@ class TrialsUnderWay(Generic[P]):
     later: Trials[P] = field(default_factory=dict)
     plan: P | None = None
     limit_s: float = 0.0
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     repeated: Counter[Mishap] = field(default_factory=Counter)
     blamed: bool = False
     done: LaunchOutcome = field(default_factory=LaunchOutcome)
+
+    @property
+    def launched(self) -> P:
+        """What was launched last."""
+        return self.plan or next(iter(self.trials.values())).plan
 
     @property
     def unfinished(self) -> Trials[P]:
@@ -139,8 +147,8 @@ class TrialsUnderWay(Generic[P]):
         return self.later if self.done.event else {**self.trials, **self.later}
 
 
-SiteAnswer = LaunchResult | Failure | tuple[str, ...]
-"""What came of a launch, or why it did not start; or the lost nodes that stay silent."""
+SiteAnswer = LaunchResult | tuple[str, ...]
+"""What came of a launch; or the lost nodes that stay silent."""
 
 
 @dataclass(kw_only=True)
@@ -151,6 +159,7 @@ class Launching(Generic[P]):
         sites: so many trials run at a time, each in a thread; on the only site they run when they are waited for.
         book: where trials are recorded, in the thread that starts them and waits for them.
         stop: after a request nothing is repeated.
+        rule_out: learns which settings nodes cannot have together; nothing where there are none.
         blamed: which settings of a launch are to blame for what befell it; none where that may be chance.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
@@ -162,13 +171,13 @@ class Launching(Generic[P]):
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
+    rule_out: Callable[[Settings], None] = lambda _refused: None
     blamed: Callable[[Mishap | None, Settings], Settings] = lambda _event, _settings: {}
     _idle: deque[Site[P]] = field(init=False)
     _ended: deque[LaunchOutcome] = field(default_factory=deque, init=False)
     _running: list[tuple[TrialsUnderWay[P], Callable[[], SiteAnswer], Future[SiteAnswer] | None]] = field(
         default_factory=list, init=False
     )
-    _executor: Executor | None = field(default=None, init=False)
     _begun: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -209,7 +218,8 @@ class Launching(Generic[P]):
             record, simulator = trial.record, slot.simulator
             record = replace(record, versions={SIMULATOR: simulator}) if simulator else record
             if isinstance(trial.plan, Failure):
-                records[number] = reject(self.book, record, trial.plan)
+                begun = self._begun_record(record)
+                records[number] = self.book.commit(rejected(begun, trial.plan)) if begun.number else begun
             else:
                 wishes[number] = PlannedTrial(record, trial.plan, trial.varied)
         plan = self._shared(wishes)
@@ -240,7 +250,11 @@ class Launching(Generic[P]):
             launch, answer = self._first()
             left = launch.unfinished
             try:
-                found, left = answer(), {}
+                try:
+                    found = answer()
+                except RunnerError as error:
+                    found = prevented(launch.launched, error, launch.started_at)
+                left = {}
                 if isinstance(found, tuple):
                     self._after_waiting(launch, found)
                 else:
@@ -258,21 +272,29 @@ class Launching(Generic[P]):
         return self.next()
 
     def close(self) -> None:
-        """End what simulators run, wait for what machines run, and commit what came of it; nothing stays RUNNING."""
+        """End what simulators run, wait for what machines run, and commit what came of it; nothing stays RUNNING.
+
+        Where somebody leaves the wait for a run that hangs, all are given up.
+        """
         for site in self.sites if self._running else ():
             site.close()
         while self._running:
-            launch, answer = self._first()
+            try:
+                launch, answer = self._first()
+            except BaseException:
+                while self._running:
+                    self._give_up(self._running.pop()[0].unfinished)
+                raise
             left = launch.unfinished
             with suppress(Exception):  # an error before this one is told, and the others still count
-                found = answer() if self._executor else ()
+                try:
+                    found = answer() if len(self.sites) > 1 else ()
+                except RunnerError as error:
+                    found = prevented(launch.launched, error, launch.started_at)
                 if not isinstance(found, tuple):
                     left = {}
                     left = {**self._commit(launch, found)[1], **launch.later}
             self._give_up(left)
-        if self._executor:
-            self._executor.shutdown()
-        self._executor = None
 
     def _give_up(self, trials: Trials[P]) -> dict[int, TrialRecord]:
         """Commit that trials which were begun are not run any more."""
@@ -314,11 +336,16 @@ class Launching(Generic[P]):
 
     def _begin(self, launch: TrialsUnderWay[P], wishes: Trials[P]) -> None:
         """Commit that trials run, before anything of them is started, and launch them."""
-        found = {place: begin(self.book, trial) for place, trial in wishes.items()}
-        elsewhere = {place: one for place, one in found.items() if isinstance(one, TrialRecord)}
+        begun = {place: replace(trial, record=self._begun_record(trial.record)) for place, trial in wishes.items()}
+        elsewhere = {place: trial.record for place, trial in begun.items() if not trial.record.number}
+        trials = {place: trial for place, trial in begun.items() if trial.record.number}
         done = replace(launch.done, records={**launch.done.records, **elsewhere})
-        trials = {place: one for place, one in found.items() if isinstance(one, PlannedTrial)}
         self._go_on(replace(launch, done=done), trials)
+
+    def _begun_record(self, record: TrialRecord) -> TrialRecord:
+        """Commit that a trial runs; the record of one that somebody else runs has no number and is not committed."""
+        number = self.book.begin(record)
+        return replace(record, number=number) if number else not_reached(replace(record, number=0))
 
     def _go_on(self, launch: TrialsUnderWay[P], trials: Trials[P]) -> None:
         """Launch trials that have begun, those of `later` where there are none, or say that all is done."""
@@ -336,28 +363,21 @@ class Launching(Generic[P]):
             (number, first_trial), *others = trials.items()
             trials, plan = {number: first_trial}, first_trial.plan
             launch = replace(launch, later={**dict(others), **launch.later})
-        limits = launch.limits([trial.record for trial in trials.values()])
+        limits, now = launch.limits([trial.record for trial in trials.values()]), datetime.now(UTC)
         run = self._prepared(launch.site, list(trials.values()), plan, limits)
-        self._work(replace(launch, trials=trials, plan=plan, limit_s=limits.limit_s), run)
-
-    def _work(self, launch: TrialsUnderWay[P], work: Callable[[], SiteAnswer]) -> None:
-        """Let a thread work for a launch; or this one, when somebody waits for it."""
-        if self._executor is None and len(self.sites) > 1:
-            self._executor = ThreadPoolExecutor(len(self.sites))
-        self._running.append((launch, work, self._executor.submit(work) if self._executor else None))
+        launch = replace(launch, trials=trials, plan=plan, limit_s=limits.limit_s, started_at=now)
+        self._running.append((launch, run, in_thread(run) if len(self.sites) > 1 else None))
 
     def _first(self) -> tuple[TrialsUnderWay[P], Callable[[], SiteAnswer]]:
-        """The launch that ends first, or began first where no machine runs it, and what waits for its end."""
+        """The launch that ends first, or began first where time is virtual, and what waits for its end."""
         turn, futures = 0, [future for _, _, future in self._running if future is not None]
         if futures:
-            done = wait(
-                (futures if self.sites[0].machine is not None else futures[:1]), return_when=FIRST_COMPLETED
-            ).done
+            done = wait(futures[:1] if self.sites[0].simulator else futures, return_when=FIRST_COMPLETED).done
             turn = next(number for number, future in enumerate(futures) if future in done)
-        launch, work, running = self._running.pop(turn)
-        return launch, running.result if running else work
+        launch, work, future = self._running.pop(turn)
+        return launch, future.result if future else work
 
-    def _after_run(self, launch: TrialsUnderWay[P], result: LaunchResult | Failure) -> None:
+    def _after_run(self, launch: TrialsUnderWay[P], result: LaunchResult) -> None:
         """Commit a launch that has ended; then repeat it, or give lost nodes a moment, or go on."""
         outcome, left = self._commit(launch, result)
         before, blamed = launch.done, bool(outcome.event and outcome.unavailable)
@@ -375,7 +395,8 @@ class Launching(Generic[P]):
             if not blamed:
                 self._go_on_if_it_may(launch)
                 return
-        self._work(launch, partial(still_silent, done, launch.site, self.stop, self.listener, blamed=blamed))
+        look = partial(still_silent, done, launch.site, self.stop, self.listener, blamed=blamed)
+        self._running.append((launch, look, in_thread(look) if len(self.sites) > 1 else None))
 
     def _after_waiting(self, launch: TrialsUnderWay[P], silent: tuple[str, ...]) -> None:
         """Repeat a launch whose lost nodes answer again; where some are silent, or settings are to blame, go on."""
@@ -410,35 +431,39 @@ class Launching(Generic[P]):
         plans = [trial.plan for trial in trials.values()]
         return merge_plans(plans[:1] if self.whole_file else plans) if plans else None
 
-    def _commit(self, launch: TrialsUnderWay[P], result: LaunchResult | Failure) -> tuple[LaunchOutcome, Trials[P]]:
-        """Commit what came of the trials that HPL came to, or of all where the user ended the launch.
+    def _commit(self, launch: TrialsUnderWay[P], result: LaunchResult) -> tuple[LaunchOutcome, Trials[P]]:
+        """Judge a launch, and commit the trials that HPL came to, or all where the user ended it.
 
         Returns:
             What came of the launch, and the trials that it did not come to.
         """
-        trials = list(launch.trials.values())
-        if isinstance(result, Failure):
-            fault, outcome = rejected(trials[0].record, result), LaunchOutcome(began=False)
-            records = [fault if launch.site.machine else replace(fault, cost_s=0.0)]  # where no time passes meanwhile
-        else:
-            event, left_s = result.event, launch.site.left_s()
+        trials, plan, told = list(launch.trials.values()), launch.launched, result.verdict
+        virtual, event = bool(launch.site.simulator), result.event
+        measured = result.measured or (None if virtual else MeasuredLaunch(result.cost_s))
+        verdict = sound(told, plan, measured, partial(launch.site.limits, plan))
+        verdict = verdict.doubted([result.disturbed] * len(plan.runs), Invalidity.CONSTRAINTS)
+        if event and not event.lasting:
             # A run that others made late has taken its limit already.
+            left_s = launch.site.left_s()
             late = event is Mishap.BUSY and left_s is not None and left_s < launch.limit_s
-            if event and not event.lasting and (late or launch.repeated[event] >= event.repeats):
-                result = replace(result, event=None)
-            plan = launch.plan or trials[0].plan
-            folder = self.book.folder(trials[0].record.number)
-            records, outcome = records_of(trials, plan, result, folder, all_of_them=self.whole_file)
-            if outcome.event and (part := self.blamed(outcome.event, trials[0].plan.settings)):
-                outcome, failed, why = replace(outcome, unavailable=[part]), TrialState.FAILED, Invalidity.CONSTRAINTS
-                records = [replace(record, state=failed, invalidity=why) for record in records]
+            event = None if late or launch.repeated[event] >= event.repeats else event
+        cost_s = 0.0 if virtual and not result.command else result.cost_s
+        result = replace(result, verdict=verdict, event=event, cost_s=cost_s)
+        folder = self.book.folder(trials[0].record.number)
+        begun = [trial.record for trial in trials]
+        records, outcome = records_of(begun, plan, result, folder, all_of_them=self.whole_file)
+        records = [replace(one, hpl_dat=trial.plan.hpl_dat) for one, trial in zip(records, trials, strict=False)]
+        if outcome.event and (part := self.blamed(outcome.event, trials[0].plan.settings)):
+            outcome, failed, why = replace(outcome, unavailable=[part]), TrialState.FAILED, Invalidity.CONSTRAINTS
+            records = [replace(record, state=failed, invalidity=why) for record in records]
         places = list(launch.trials)
         ended = {place: self.book.commit(record) for place, record in zip(places, records, strict=False)}
+        self.rule_out(result.unavailable)
         return replace(outcome, records=ended), {place: launch.trials[place] for place in places[len(records) :]}
 
     def _prepared(
         self, site: Site[P], trials: Sequence[PlannedTrial[P]], plan: P, limits: LaunchLimits
-    ) -> Callable[[], LaunchResult | Failure]:
+    ) -> Callable[[], LaunchResult]:
         """Tell the display of a launch, and return what runs it while observers look."""
         first = trials[0]
         shown = trials[:1] if self.whole_file else trials
@@ -456,16 +481,22 @@ class Launching(Generic[P]):
             must_reach_gflops=limits.must_reach_gflops,
             hpl=plan.runs[0] if len(plan.runs) == 1 else None,
         )
-        folder = self.book.folder(first.record.number)
+        watch = LaunchWatch(site.observers(watched), ends_between=not self.whole_file)
+        return partial(site.run, plan, self.book.folder(first.record.number), limits.limit_s, self.stop, watch)
 
-        def run() -> LaunchResult | Failure:
-            watch = LaunchWatch(site.observers(watched), ends_between=not self.whole_file)
-            try:
-                return site.run(plan, folder, limits.limit_s, self.stop, watch)
-            except RunnerError as error:
-                return Failure(Invalidity.RUNTIME, str(error))
 
-        return run
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """Work in a thread that keeps no process alive: one that hangs ends with it."""
+    future = Future[T]()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the result gets it
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return future
 
 
 def planned(make: Callable[P_args, T], *args: P_args.args, **kwargs: P_args.kwargs) -> T | Failure:
@@ -474,55 +505,6 @@ def planned(make: Callable[P_args, T], *args: P_args.args, **kwargs: P_args.kwar
         return make(*args, **kwargs)
     except (PlanError, HplError) as error:
         return Failure(Invalidity.CONSTRAINTS, str(error))
-
-
-def begin(book: TrialBook, trial: PlannedTrial[P_co]) -> PlannedTrial[P_co] | TrialRecord:
-    """Commit that a trial runs, before anything of it is started; or the record of one that somebody else runs.
-
-    That record has no number and is not committed.
-    """
-    number = book.begin(trial.record)
-    if number is None:
-        return not_reached(replace(trial.record, number=0))
-    return replace(trial, record=replace(trial.record, number=number))
-
-
-def reject(book: TrialBook, record: TrialRecord, fault: Failure) -> TrialRecord:
-    """Commit a new trial that cannot be planned; of one that somebody else runs nothing is committed."""
-    number = book.begin(record)
-    begun = replace(record, number=number or 0)
-    return not_reached(begun) if number is None else book.commit(rejected(begun, fault))
-
-
-def records_of(
-    trials: Sequence[PlannedTrial[P]], plan: P, result: LaunchResult, directory: Path, *, all_of_them: bool
-) -> tuple[list[TrialRecord], LaunchOutcome]:
-    """The records of a launch that are still to be committed, and what else came of it.
-
-    Args:
-        trials: in the order in which HPL runs them.
-        plan: of all of them.
-        all_of_them: each gets a record, whether HPL came to it or not.
-    """
-    cancelled = result.verdict.cancelled
-    records = [
-        replace(finished(trial.record, plan, result, directory, index), hpl_dat=trial.plan.hpl_dat)
-        for index, trial in enumerate(trials if cancelled or all_of_them else trials[: reached(result)])
-    ]
-    told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
-    event = result.event if told else None
-    if event is Mishap.DISTURBED:
-        records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
-    elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
-        records = [given_up(records[0], result.stopped)]
-    outcome = LaunchOutcome(
-        event=event,
-        why=(result.disturbed or records[-1].reason or event.words) if event else "",
-        lost_nodes=result.lost_nodes if event else (),
-        began=bool(result.begun_s or result.disturbed),
-        unavailable=[result.unavailable] if result.unavailable else (),
-    )
-    return records, outcome
 
 
 def still_silent(
@@ -548,35 +530,3 @@ def still_silent(
         time.sleep(PAUSE_S)
     say(Notice(f"It answers again{then}."))
     return ()
-
-
-class Queue(Protocol[E_co]):
-    """Runs that begin, several at a time, and end one after the other."""
-
-    @property
-    def free(self) -> bool:
-        """Whether another run may begin."""
-
-    @property
-    def under_way(self) -> object:
-        """How many have begun and not ended, or which; nothing where none has."""
-
-    def next(self) -> E_co:
-        """Wait until one has ended, and return what came of it."""
-
-
-def in_turn(waiting: deque[T], begin: Callable[[T], object], queue: Queue[E_co], stop: Stopping) -> Iterator[E_co]:
-    """Begin what waits where a queue is free, else yield what came of its next run that ends.
-
-    Args:
-        waiting: what is still to begin, in this order; more may be added meanwhile.
-        begin: begins one of these, or passes it over.
-        stop: after a request nothing more begins.
-    """
-    while True:
-        if waiting and queue.free and not stop.requested:
-            begin(waiting.popleft())
-        elif queue.under_way:
-            yield queue.next()
-        else:
-            return

@@ -5,10 +5,11 @@ import hashlib
 import lzma
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hpl.dat import HplDat, render
 from hpl.dat_parse import HplDatError, parse
@@ -27,7 +28,11 @@ from ..user_files import LARGEST_BYTES, read_text
 from ..words import counted, listed
 from .plausible import MachineLimits, too_fast
 
-_UNPACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_UNPACKERS: Mapping[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES),
+}
 _UNKNOWN_PACKERS = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 _PROGRAM = b"\x7fELF"
 _MARKS = (
@@ -75,9 +80,8 @@ def file_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> FileText:
     for magic, packer in _UNKNOWN_PACKERS.items():
         if content.startswith(magic) and path.suffix in {".zip", ".zst", ".zstd"}:
             return FileText("", sha256, f"packed by {packer}, which is not read here")
-    packer = next((name for magic, name in _UNPACKERS.items() if content.startswith(magic)), "")
-    if packer:
-        content = _unpacked(content, packer, largest_bytes + 1)
+    if unpacker := next((one for magic, one in _UNPACKERS.items() if content.startswith(magic)), None):
+        content = _unpacked(content, unpacker, largest_bytes + 1)
         if len(content) > largest_bytes:
             return FileText("", sha256, f"{limit} when it is unpacked")
     return FileText("" if content.startswith(_PROGRAM) else decoded(content), sha256)
@@ -94,23 +98,17 @@ def decoded(content: bytes) -> str:
     return _HOLE.sub("\n", text).replace("\0", "") if "\0" in text else text
 
 
-def _unpacked(content: bytes, packer: str, at_most: int) -> bytes:
+def _unpacked(content: bytes, new_unpacker: Callable[[], Any], at_most: int) -> bytes:
     """Unpack as much as is whole of a file, and no more bytes than this."""
     found, rest = bytearray(), content
     while rest and len(found) < at_most:
-        unpacker = _unpacker(packer)
+        unpacker = new_unpacker()
         try:
             found += unpacker.decompress(rest, at_most - len(found))
         except (OSError, EOFError, zlib.error, lzma.LZMAError):
             break
         rest = unpacker.unused_data if unpacker.eof else b""
     return bytes(found)
-
-
-def _unpacker(packer: str) -> "zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor":
-    if packer == "gzip":
-        return zlib.decompressobj(16 + zlib.MAX_WBITS)
-    return bz2.BZ2Decompressor() if packer == "bzip2" else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
 
 
 def imported_record(
@@ -130,7 +128,7 @@ def imported_record(
     words.pop("threshold", None)
     fault = why_not(logged) or too_fast(result, MachineLimits(rpeak_gflops, 0.0, dgemm=False))
     program = {"hpl": logged.program} if logged.program else {}
-    record = TrialRecord(
+    return TrialRecord(
         study="",
         number=0,
         kind=Kind.IMPORTED,
@@ -143,9 +141,6 @@ def imported_record(
         reason=fault,
         hpl=hpl,
         blas=blas,
-    )
-    return replace(
-        record,
         ranks=result.P * result.Q,
         time_s=result.time_s,
         gflops=result.gflops,

@@ -45,7 +45,7 @@ class Launch:
         binding: what each rank is bound to.
         mpi: name of the MPI library; "" for the site's preferred one.
         parameters: of the MPI library, as MCA parameters of Open MPI.
-        nodes: hosts that the ranks fill, in this order; empty for all that the site has.
+        nodes: hosts that the ranks fill, in this order; empty for all that the machine has.
     """
 
     binding: str = "core"
@@ -54,13 +54,13 @@ class Launch:
     nodes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, params: Mapping[str, Scalar], site: Inventory) -> "Launch":
+    def of(cls, params: Mapping[str, Scalar], machine: Inventory) -> "Launch":
         """What `binding`, `mpi`, `mpi.*`, `nodes_dropped` and `rank_order` of a complete point mean."""
         return cls(
             binding=str(params.get("binding", "core")),
             mpi=str(params.get("mpi", "")),
             parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
-            nodes=_nodes_of(params, site),
+            nodes=_nodes_of(params, machine),
         )
 
     def words(self) -> dict[str, Scalar]:
@@ -125,21 +125,21 @@ class TrialPlan:
         return self.ranks * own + max(run.ranks * self.program.terms.memory_bytes(run) for run in self.runs)
 
 
-def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
+def plan(params: Mapping[str, Scalar], machine: Inventory) -> TrialPlan:
     """Give the names of a complete legal point their meaning. Pure: nothing is looked up or written.
 
     Args:
         params: every HPL parameter, `blas`, `kernel`, `layout`, `binding`, `mpi.*` and settings of hosts, in the words
             of the space.
-        site: the machine's BLAS and MPI libraries and its nodes.
+        machine: with its BLAS and MPI libraries and its nodes.
 
     Raises:
         PlanError: when the point asks for something this machine or this version cannot do.
         hpl.errors.HplError: when a value is out of HPL's range or the BLAS has no build for the threads.
     """
-    site = running(site, str(params.get(PROGRAM, "")))
+    machine = running(machine, str(params.get(PROGRAM, "")))
     ranks, threads = parse_layout(str(params["layout"]))
-    hpl_params = site.program.terms.run_of(params)
+    hpl_params = machine.program.terms.run_of(params)
     if hpl_params.ranks != ranks:
         raise PlanError(
             f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
@@ -149,11 +149,11 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         kernel=str(params.get("kernel", "auto")),
         ranks=ranks,
         threads=threads,
-        launch=Launch.of(params, site),
-        settings=settings_of(params, site),
+        launch=Launch.of(params, machine),
+        settings=settings_of(params, machine),
         own=params,
     )
-    return placed(site, (hpl_params,), None, placement)
+    return placed(machine, (hpl_params,), None, placement)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Placement:
     own: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, placement: Placement) -> TrialPlan:
+def placed(machine: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, placement: Placement) -> TrialPlan:
     """Plan the launch of an HPL.dat, with the library and the environment that its BLAS needs.
 
     Args:
@@ -186,7 +186,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, pl
         PlanError: the program refuses a value of the file.
         TunerError: the BLAS or the MPI library is not on this machine.
     """
-    terms, ranks_on_node = site.program.terms, max(1, placement.ranks // site.node_count)
+    terms, ranks_on_node = machine.program.terms, max(1, placement.ranks // machine.node_count)
     own = terms.own_of(placement.own)
     named = {OWN + name: value for name, value in own.items()}
     for run in runs:
@@ -194,20 +194,20 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, pl
         for sentence in terms.refusals(words, ranks_on_node):
             raise PlanError(sentence)
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
-    library = site.library(blas, threads)
-    site.mpi_named(placement.launch.mpi)
-    asked = AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own)
-    start = site.program.start(asked)
-    environment = {**site.environment(blas, kernel, threads), **start.environment}
+    library = machine.library(blas, threads)
+    machine.mpi_named(placement.launch.mpi)
+    asked = AskedStart(runs, placement.ranks, threads, machine.node_count, node_shape(machine), own)
+    start = machine.program.start(asked)
+    environment = {**machine.environment(blas, kernel, threads), **start.environment}
     before: list[str] = []
     for name, value in placement.settings.items():
         known = setting(name)
         if isinstance(known, LaunchSetting):
             environment = with_tunables(environment, known.environment(known.text(value)))
-            before += _before(known, known.text(value), site)
+            before += _before(known, known.text(value), machine)
     return TrialPlan(
         runs=runs,
-        hpl_dat=site.program.input_text(asked) if hpl_dat is None else hpl_dat,
+        hpl_dat=machine.program.input_text(asked) if hpl_dat is None else hpl_dat,
         blas=blas,
         library=library,
         kernel=kernel,
@@ -216,57 +216,57 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, pl
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=(*site.wrap, *before, *start.before, *(ONE_GPU if library and library.family == NVBLAS else ())),
-        program=site.program,
+        before=(*machine.wrap, *before, *start.before, *(ONE_GPU if library and library.family == NVBLAS else ())),
+        program=machine.program,
         arguments=start.arguments,
     )
 
 
-def _before(known: LaunchSetting, value: str, site: Inventory) -> tuple[str, ...]:
+def _before(known: LaunchSetting, value: str, machine: Inventory) -> tuple[str, ...]:
     """What a setting puts before the program.
 
     Raises:
         PlanError: nobody knows the nodes before the run, and the value means nothing without them.
     """
     try:
-        return known.command(value, site.offer.first)
+        return known.command(value, machine.offer.first)
     except RunnerError as error:
         raise PlanError(str(error)) from error
 
 
-def _nodes_of(params: Mapping[str, Scalar], site: Inventory) -> tuple[str, ...]:
-    """The nodes of a point in the order in which its ranks fill them; empty where it leaves that to the site.
+def _nodes_of(params: Mapping[str, Scalar], machine: Inventory) -> tuple[str, ...]:
+    """The nodes of a point in the order in which its ranks fill them; empty where it leaves that to the machine.
 
     Raises:
         PlanError: nobody knows which nodes are meant.
     """
     if NODE_PARAMETERS.isdisjoint(params):
         return ()
-    machine = site.machine(all_blas=False, N=None)
+    described = machine.machine(all_blas=False, N=None)
     for check in (a_node_is_left, order_is_known):
-        sentence = check(params, machine)
+        sentence = check(params, described)
         if sentence:
             raise PlanError(sentence)
-    return tuple(site.node_names[number] for number in placement(params, machine))
+    return tuple(machine.node_names[number] for number in placement(params, described))
 
 
-def settings_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scalar]:
+def settings_of(params: Mapping[str, Scalar], machine: Inventory) -> dict[str, Scalar]:
     """The settings of hosts that a point names.
 
     Raises:
         PlanError: there is no such setting, a value is not legal, or it cannot be had here.
     """
     settings = {name: value for name, value in params.items() if is_setting(name)}
-    require_settings(settings, site)
+    require_settings(settings, machine)
     for name, value in settings.items():
-        why = site.offer.why_not(name, value)
+        why = machine.offer.why_not(name, value)
         if why:
             raise PlanError(why)
     return settings
 
 
-def require_settings(names: Iterable[str], site: Inventory) -> None:
-    """Make sure that the settings among some parameters can be had on a site.
+def require_settings(names: Iterable[str], machine: Inventory) -> None:
+    """Make sure that the settings among some parameters can be had on a machine.
 
     Raises:
         PlanError: there is no such setting, it is one of messages and all ranks run on one machine, nobody knows the
@@ -278,17 +278,17 @@ def require_settings(names: Iterable[str], site: Inventory) -> None:
         raise PlanError(str(error)) from error
     network = ", ".join(one.name for one in asked if one.between_nodes)
     hosts = ", ".join(one.name for one in asked if isinstance(one, HostSetting))
-    if network and (site.nodes is None or len(site.node_names) == 1):
-        where = "".join(site.node_names) or "this machine"
+    if network and (machine.nodes is None or len(machine.node_names) == 1):
+        where = "".join(machine.node_names) or "this machine"
         raise PlanError(
             f"{network}: all ranks run on {where} and speak through its memory, so settings of its "
             "network would change nothing"
         )
-    batch = site.nodes.cluster.batch if site.nodes else None
+    batch = machine.nodes.cluster.batch if machine.nodes else None
     if batch and (network or hosts):
         whose = "their network cannot be set" if network else "they cannot be set"
         raise PlanError(f'{network or hosts}: {batch.words.title} chooses the nodes, so {whose}: backend = "ssh" can')
-    if network and site.nodes and not site.nodes.cluster.interfaces and CHOICE not in network:
+    if network and machine.nodes and not machine.nodes.cluster.interfaces and CHOICE not in network:
         raise PlanError(
             f'{network}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
             "file, or ⟦set⟧ net.interface=eth0"

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from hpl.output import CLOCKS_APART, HplResult
 from hpl.sizing import flop_count
-from hpl.witness import WHOLE, RankEnd, SolveConditions
+from hpl.witness import WHOLE, RankEnd, SolveConditions, parse_conditions, parse_ends, parse_panels
 from runners.base import ProcessUse
 
 from ..units import gibibytes
@@ -66,6 +66,12 @@ class MachineLimits:
     alone: bool = True
 
 
+def unknown_limits(_plan: object, *, exactly: bool) -> MachineLimits:
+    """What a machine can do of which nobody knows that, as one that is simulated."""
+    del exactly
+    return MachineLimits(0.0, 0.0, dgemm=False)
+
+
 @dataclass(frozen=True)
 class MeasuredLaunch:
     """What was measured of a launch, apart from what its program printed.
@@ -85,6 +91,14 @@ class MeasuredLaunch:
     used: ProcessUse | None = None
     solves: Mapping[int, SolveConditions] = field(default_factory=dict)
     sizes: Collection[int] = ()
+
+    @classmethod
+    def of(cls, launch_s: float, ranks: int, stderr: str, used: ProcessUse | None) -> "MeasuredLaunch":
+        """What is known after a launch from what its ranks said."""
+        ends = parse_ends(stderr)
+        all_ended = {end.rank for end in ends} == set(range(ranks))
+        sizes = {panel.N for panel in parse_panels(stderr)}
+        return cls(launch_s, ranks, ends if all_ended else (), used, parse_conditions(stderr), sizes)
 
 
 def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: MachineLimits) -> list[str]:

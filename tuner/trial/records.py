@@ -1,6 +1,6 @@
 """From a plan and what came of it to the record that is stored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,11 +8,12 @@ from pathlib import Path
 from hpl.params import Scalar
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
+from runners.errors import Mishap
 
 from ..words import with_options
 from .early_stopping import CERTAINTY, StopDecision
 from .judge import Failure
-from .launch import LaunchResult
+from .launch import LaunchOutcome, LaunchResult
 from .plan import TrialPlan
 
 
@@ -107,6 +108,37 @@ def finished(
         measurements=measured.measurements[index] if index < len(measured.measurements) else {},
         xhpl_key=measured.xhpl_key,
     )
+
+
+def records_of(
+    begun: Sequence[TrialRecord], plan: TrialPlan, result: LaunchResult, directory: Path, *, all_of_them: bool
+) -> tuple[list[TrialRecord], LaunchOutcome]:
+    """The records of a launch that are still to be committed, and what else came of it.
+
+    Args:
+        begun: trials in the order in which HPL runs them.
+        plan: of all of them.
+        all_of_them: each gets a record, whether HPL came to it or not.
+    """
+    cancelled = result.verdict.cancelled
+    records = [
+        finished(record, plan, result, directory, index)
+        for index, record in enumerate(begun if cancelled or all_of_them else begun[: reached(result)])
+    ]
+    told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
+    event = result.event if told else None
+    if event is Mishap.DISTURBED:
+        records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
+    elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
+        records = [given_up(records[0], result.stopped)]
+    outcome = LaunchOutcome(
+        event=event,
+        why=(result.disturbed or records[-1].reason or event.words) if event else "",
+        lost_nodes=result.lost_nodes if event else (),
+        began=bool(result.begun_s or result.disturbed),
+        unavailable=[result.unavailable] if result.unavailable else (),
+    )
+    return records, outcome
 
 
 def reached(measured: LaunchResult) -> int:

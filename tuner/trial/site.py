@@ -12,6 +12,7 @@ from ..stopping import Stopping
 from .launch import LaunchResult, LaunchWatch
 from .observers.contract import LaunchObserver, WatchedLaunch
 from .plan import P
+from .plausible import MachineLimits
 
 
 class Site(Protocol[P]):
@@ -19,12 +20,21 @@ class Site(Protocol[P]):
 
     @property
     def machine(self) -> Inventory | None:
-        """What is there; None where no machine runs anything, so that runs end in the order in which they began."""
+        """What is there, of which nodes may be lost; None where there is nothing to look at."""
         ...
 
     @property
     def simulator(self) -> str:
-        """Name and version of what stands for a machine; "" where a machine runs."""
+        """Name and version of what stands for a machine, "" where a machine runs.
+
+        What it tells is of virtual time: runs end in the order in which they began, and one that does not start took
+        no time.
+        """
+        ...
+
+    @property
+    def shares_launches(self) -> bool:
+        """Whether one launch may run several configurations, as HPL does with lists in HPL.dat."""
         ...
 
     @property
@@ -50,7 +60,9 @@ class Site(Protocol[P]):
         ...
 
     def run(self, plan: P, directory: Path, limit_s: float, stop: Stopping, watch: LaunchWatch) -> LaunchResult:
-        """Run a plan and judge it, in any thread; what goes wrong with the run itself is a fault, no error.
+        """Run a plan, in any thread; what goes wrong with the run itself is a fault, no error.
+
+        `sound` judges what all sites tell.
 
         Args:
             directory: made here; it keeps what went in and what came out.
@@ -58,8 +70,16 @@ class Site(Protocol[P]):
             stop: looked at all the time; `at_once` ends the run.
 
         Raises:
-            RunnerError: it cannot be started.
+            RunnerError: it cannot be started, or something befell it.
             TunerError: nothing can be started here.
+        """
+        ...
+
+    def limits(self, plan: P, *, exactly: bool) -> MachineLimits:
+        """What the cores of a run can do, as far as that is known.
+
+        Args:
+            exactly: a result is doubted: find out what is not known.
         """
         ...
 

@@ -21,7 +21,6 @@ from ..machine.survey import (
     programs_of,
     survey,
     usable_mpis,
-    with_kernel_rates,
 )
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
@@ -29,7 +28,6 @@ from ..words import counted, listed
 
 if TYPE_CHECKING:
     from runners.base import Runner
-    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
     from .evaluate import Evaluator
@@ -80,21 +78,26 @@ class Workbench:
         from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around runs nothing
         from runners.registry import InstalledMpi, launchers  # noqa: PLC0415
 
-        from .evaluate import Evaluator  # noqa: PLC0415
+        from .evaluate import Evaluator, timed  # noqa: PLC0415
 
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
         load_modules(cluster.modules if cluster else ())
-        container = _container(options, cluster, user_dirs)
+        container = None
+        if options.image:
+            from ..machine.containers import container_of, in_container  # noqa: PLC0415 - only an image needs it
+
+            container = container_of(options, cluster, user_dirs)
         meters = require_usable(options, cluster, starting=starting)
         _require_starts(options, search, wanted=starting and cluster is None)
-        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
-        site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
-        starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        machine = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        machine = in_container(machine, container, options, search, listener) if container else machine
+        machine = replace(machine, wrap=_wrap(options, cluster))
+        starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in machine.mpis)
         if cluster is None:
-            site = _with_sources(site, search, options)
+            machine = _with_sources(machine, search, options)
             return cls(
-                user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener, meters=meters)
+                user_dirs, machine, Evaluator(machine, search, LocalRunner(starters), listener=listener, meters=meters)
             )
         from runners.batch.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
@@ -104,14 +107,14 @@ class Workbench:
         from ..machine.cluster_nodes import survey_nodes  # noqa: PLC0415 - only a cluster needs it
 
         if cluster.batch:
-            whole, notices = survey_batch(cluster, cluster.batch, site)
+            whole, notices = survey_batch(cluster, cluster.batch, machine)
         else:
             bad = options.nodes_left_out
-            whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
+            whole, notices = survey_nodes(cluster, machine, user_dirs.shared, leave_out=leave_out, without=bad)
         for notice in notices:
             listener(notice)
         if probing and not whole.gpus:
-            whole = _with_kernels(whole, search, listener)
+            whole = timed(whole, search, listener)
         whole = _with_sources(whole, search, options)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
@@ -142,9 +145,9 @@ class Workbench:
         from ..machine.cluster_nodes import part_of  # noqa: PLC0415 - only a cluster needs it
 
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
-        sites = [part_of(whole, number, parts) for number in range(parts)]
+        machines = [part_of(whole, number, parts) for number in range(parts)]
         meters = evaluator.meters.of_a_part() if evaluator.meters and parts > 1 else evaluator.meters
-        first, *others = (replace(evaluator, machine=site, runner=runner(), meters=meters) for site in sites)
+        first, *others = (replace(evaluator, machine=machine, runner=runner(), meters=meters) for machine in machines)
         return cls(user_dirs, first.machine, first, tuple(others), whole, runner)
 
     def close(self) -> None:
@@ -191,7 +194,7 @@ class Workbench:
             )
 
 
-def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) -> Inventory:
+def _with_sources(machine: Inventory, search: SearchPaths, options: TuneOptions) -> Inventory:
     """The same with the sources that its programs are built from.
 
     Raises:
@@ -199,48 +202,22 @@ def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) ->
         UsageError: none of several programs is built from the source that the user named.
     """
     source = options.hpl_source
-    if not site.programs:
-        return replace(site, program=with_source(site.program, search, source))
+    if not machine.programs:
+        return replace(machine, program=with_source(machine.program, search, source))
     named = not options.shootout or PROGRAM in (options.overrides or {})
-    found = {name: with_source(program, search, source, of_its_family=named) for name, program in site.programs.items()}
+    found = {
+        name: with_source(program, search, source, of_its_family=named) for name, program in machine.programs.items()
+    }
     programs = {program.name if program.built else name: program for name, program in found.items()}
     if source is not None and (kind := obtain(search, source).kind) not in programs:
         why = f"this is the source of {kind}, and {listed(list(programs))} are built from none of it"
         raise UsageError(why, field="hpl_source", given=source)
-    return replace(site, program=next(iter(programs.values())), programs=programs)
+    return replace(machine, program=next(iter(programs.values())), programs=programs)
 
 
 def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
     """The words before the program of every rank: those asked for, else those of the cluster's file."""
     return options.wrap or (cluster.wrap if cluster else ())
-
-
-def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserDirs) -> "Container | None":
-    """The image in which ranks run; None for none.
-
-    Raises:
-        TunerError: it cannot be used.
-    """
-    if not options.image:
-        return None
-    from ..machine.containers import container_of  # noqa: PLC0415 - only an image needs it
-
-    return container_of(options, cluster, user_dirs)
-
-
-def _inside(
-    site: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
-) -> Inventory:
-    """The same machine with ranks in an image, which is looked into; without one just the same.
-
-    Raises:
-        TunerError: the program cannot run in it.
-    """
-    if container is None:
-        return site
-    from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
-
-    return in_container(site, container, options, search, listener)
 
 
 def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting: bool = True) -> "PowerMeters":
@@ -275,28 +252,10 @@ def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) 
     Raises:
         TunerError: one starts none.
     """
-    if not wanted:
-        return
-    mpis = usable_mpis(search, program_of(options))
+    mpis = usable_mpis(search, program_of(options)) if wanted else ()
     asked = (options.overrides or {}).get("mpi", ())
     for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
         require_start(mpi, search)
-
-
-def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
-    """Time the kernels on nodes that are known now; this host stands for those that a batch system chooses later."""
-    if not whole.node_names:
-        return with_kernel_rates(whole, search, telling(listener))
-    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
-
-    whole, notices = with_node_kernels(
-        whole,
-        search,
-        lambda name, node: listener(_timing(f"{name} on {node}: dgemm with each kernel of its CPU")),
-    )
-    for notice in notices:
-        listener(notice)
-    return whole
 
 
 def cluster_of(options: TuneOptions) -> "Cluster | None":
@@ -333,6 +292,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
         hpl.errors.HplError: MPI or a BLAS is missing; the sentence says what to do.
         TunerError: a BLAS that was asked for is not on this machine.
     """
+    told = "Timing {}: dgemm with each kernel this CPU can run".format
     return survey(
         SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache),
         SurveyWish(
@@ -344,14 +304,5 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             rpeak_gflops=options.rpeak_gflops,
             elsewhere=(options.real_cluster or {}).get("backend") == "ssh",
         ),
-        telling(listener) if probing else None,
+        (lambda blas: listener(Notice(told(blas), detail=True, doing=True))) if probing else None,
     )
-
-
-def telling(listener: Listener) -> Callable[[str], None]:
-    """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(_timing(f"{name}: dgemm with each kernel this CPU can run"))
-
-
-def _timing(what: str) -> Notice:
-    return Notice(f"Timing {what}", detail=True, doing=True)

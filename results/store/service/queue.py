@@ -149,8 +149,7 @@ class CampaignQueue:
             values: dict[str, Any] = {"wanted": wanted, "state": state}
             if state is not entry.state:
                 values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
-                again = {"attempts": 0, "faults": 0, "not_before": None}
-                values |= again if state is QueueState.QUEUED else {}
+                values |= {"attempts": 0, "faults": 0, "not_before": None} if state is QueueState.QUEUED else {}
             left = _changed(connection, name, values)
             tell_state(connection, name)
             return left

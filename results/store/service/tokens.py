@@ -61,8 +61,7 @@ class TokenEntry:
         """Return whether the token opens the service now."""
         if self.revoked_at is not None:
             return TokenState.REVOKED
-        expired = self.expires_at is not None and self.expires_at <= now
-        return TokenState.EXPIRED if expired else TokenState.VALID
+        return TokenState.EXPIRED if self.expires_at is not None and self.expires_at <= now else TokenState.VALID
 
 
 PREFIX = "hpltune_"

@@ -53,11 +53,9 @@ def test_a_markdown_table_of_nothing_is_a_head() -> None:
     assert len(markdown([]).splitlines()) == 2
 
 
-def printed(width: int) -> str:
-    stream = io.StringIO()
-    print_table(
-        Console(file=stream, width=width, markup=False), ranking_table("Best", RANKING, {"% of peak": ["5", "4"]})
-    )
+def printed(width: int, *, short: bool = False) -> str:
+    stream, more = io.StringIO(), {"% of peak": ["5", "4"]}
+    print_table(Console(file=stream, width=width, markup=False), ranking_table("Best", RANKING, more, short=short))
     return stream.getvalue()
 
 
@@ -76,10 +74,11 @@ def test_facts_are_whole_lines_in_a_pipe_and_a_table_on_a_terminal() -> None:
     assert any("│ cores" in line for line in shown(terminal=True))
 
 
-def test_a_narrow_terminal_has_the_parameters_of_each_configuration_below_the_table() -> None:
-    lines = printed(50).splitlines()
-    assert "blas" not in lines[2]
-    assert lines[-2:] == ["1  blas=openblas  NB=192", "2  blas=bl|is  NB=128"]
+def test_a_short_table_has_what_varies_in_one_column_and_of_others_only_what_differs_from_the_first() -> None:
+    shown = printed(50, short=True)
+    assert max(map(len, shown.splitlines())) <= 50
+    assert "blas=openblas NB=192" in " ".join(shown.replace("│", " ").split())
+    assert " ".join(shown.split()).endswith("Below no. 1 stands what differs from it.")
 
 
 def test_of_runs_of_which_nothing_is_known_the_table_does_not_say_that_nothing_disturbed_them() -> None:

@@ -7,6 +7,7 @@ from statistics import fmean, median
 
 import numpy as np
 import pytest
+from present import present
 
 from results.stats.belief import posterior_rates
 from results.stats.confidence import rerank_by_posterior, standing
@@ -120,17 +121,14 @@ def test_where_the_noise_hides_the_best_most_of_the_luck_is_taken_off() -> None:
 
 def test_one_slow_run_changes_little_and_one_fast_run_speaks_for_itself() -> None:
     steady = (99.0, 99.1, 98.9)
-    belief = posterior_rates([(100.1, 100.0, 85.0), steady])
-    assert belief is not None
-    disturbed, other = belief.medians().values()
+    disturbed, other = present(posterior_rates([(100.1, 100.0, 85.0), steady])).medians().values()
     assert disturbed == pytest.approx(100.05, rel=2e-3)
     assert other == pytest.approx(median(steady), rel=2e-3)
 
 
 @pytest.mark.parametrize("count", [2, 5, 30])
 def test_one_of_those_that_are_alike_is_the_fastest(count: int) -> None:
-    belief = posterior_rates([(100.0, 101.0, 99.0)] * count)
-    assert belief is not None
+    belief = present(posterior_rates([(100.0, 101.0, 99.0)] * count))
     assert [belief.fastest(place) for place in range(count)] == pytest.approx([1 / count] * count, rel=1e-3)
 
 

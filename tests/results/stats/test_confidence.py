@@ -1,6 +1,7 @@
 """How sure it is that the first of a ranking is the fastest."""
 
 import pytest
+from present import present
 
 from results.stats.confidence import Standing, sentence, standing
 from results.stats.ranking import Ranked, Time, relative_sd
@@ -11,27 +12,25 @@ def entry(key: str, *gflops: float) -> Ranked:
 
 
 def test_a_clear_winner_is_sure() -> None:
-    found = standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 60.0)])
-    assert found is not None
+    found = present(standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 60.0)]))
     assert found.confidence > 0.99
     assert found.equals == (1,)
     assert sentence(found) == "No. 1 is the fastest with more than 99 % confidence."
 
 
 def test_what_ran_once_may_have_been_slowed_so_that_no_more_than_89_percent_are_claimed() -> None:
-    found = standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)])
-    assert found is not None
+    found = present(standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)]))
     assert found.equals == (1,)
     assert sentence(found).startswith("No. 1 is the fastest with 89 % confidence at most: 1 of 3 ran once and may have")
     steady = [100.0, 100.4, 99.8] * 12
-    many = standing([entry("a", *steady), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)])
-    assert many is not None
+    many = present(standing([entry("a", *steady), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)]))
     assert many.confidence > 0.95, "so many repeats would have shown that runs are slowed"
 
 
 def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
-    found = standing([entry("a", 100.0, 99.0, 101.0), entry("b", 99.8, 100.7, 99.0), entry("c", 60.0, 60.6, 59.4)])
-    assert found is not None
+    found = present(
+        standing([entry("a", 100.0, 99.0, 101.0), entry("b", 99.8, 100.7, 99.0), entry("c", 60.0, 60.6, 59.4)])
+    )
     assert 0.4 < found.confidence < 0.8
     assert found.equals == (1, 2)
     assert sentence(found).startswith("Nos. 1 and 2 are a tie; the chance that no. 1 is the fastest is ")
@@ -62,9 +61,7 @@ def test_of_the_only_configuration_it_cannot_be_told_how_sure_it_is_the_fastest(
 
 
 def test_runs_that_are_all_alike_are_no_division_by_zero() -> None:
-    found = standing([entry("a", 100.0, 100.0), entry("b", 90.0, 90.0)])
-    assert found is not None
-    assert found.confidence == pytest.approx(1.0)
+    assert present(standing([entry("a", 100.0, 100.0), entry("b", 90.0, 90.0)])).confidence == pytest.approx(1.0)
 
 
 def test_runs_that_differ_by_more_than_five_percent_are_too_noisy_to_rank() -> None:
@@ -78,8 +75,9 @@ def test_runs_that_differ_by_more_than_five_percent_are_too_noisy_to_rank() -> N
 
 @pytest.mark.parametrize("shown", [0.0, 0.2])
 def test_enough_steady_repeats_overrule_what_was_assumed_of_a_busy_machine(shown: float) -> None:
-    found = standing([entry("a", 100.0, 100.3, 99.9), entry("b", 90.0, 90.2, 89.8), entry("c", 85.0, 85.2)], shown)
-    assert found is not None
+    found = present(
+        standing([entry("a", 100.0, 100.3, 99.9), entry("b", 90.0, 90.2, 89.8), entry("c", 85.0, 85.2)], shown)
+    )
     assert not found.unfit
     assert found.confidence > 0.95
 
@@ -87,8 +85,7 @@ def test_enough_steady_repeats_overrule_what_was_assumed_of_a_busy_machine(shown
 def test_the_noise_that_is_told_is_the_one_that_was_measured() -> None:
     for entries in ([entry("a", 100.0, 99.7), entry("b", 90.0)], [entry("a", 100.0, 140.0), entry("b", 90.0, 50.0)]):
         words = sentence(standing(entries, 0.2))
-        measured = relative_sd(entries)
-        assert measured is not None
+        measured = present(relative_sd(entries))
         assert f" differ by {100 * measured:.1f} % (standard deviation)" in words
         assert words.count("differ by") == 1
 
@@ -99,9 +96,7 @@ def test_few_repeats_of_a_machine_that_was_busy_at_first_are_said_to_be_too_few(
         words
     )
     assert "0.2 % (standard deviation), to rule out a noise of 5 %" in words
-    quiet = standing([entry("a", 100.0, 99.7), entry("b", 90.0)])
-    assert quiet is not None
-    assert not quiet.unfit
+    assert not present(standing([entry("a", 100.0, 99.7), entry("b", 90.0)])).unfit
 
 
 def test_a_machine_with_two_speeds_gets_no_percentage() -> None:
@@ -113,8 +108,9 @@ def test_a_machine_with_two_speeds_gets_no_percentage() -> None:
 
 
 def test_one_disturbed_run_is_no_second_speed() -> None:
-    found = standing([entry("a", 101.0, 94.0, 100.9), entry("b", 97.1, 97.0, 97.05), entry("c", 95.0, 94.9, 95.1)])
-    assert found is not None
+    found = present(
+        standing([entry("a", 101.0, 94.0, 100.9), entry("b", 97.1, 97.0, 97.05), entry("c", 95.0, 94.9, 95.1)])
+    )
     assert not found.unfit
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from present import present
 from record_builders import DISTURBED, QUIET, a_study, finished
 
 from hpl.params import HplParams
@@ -61,9 +62,7 @@ def test_runs_of_another_size_or_part_do_not_stand_for_a_disturbed_one() -> None
 
 def test_disturbed_runs_tell_nothing_of_the_noise() -> None:
     assert relative_sd(rank(ALL)) is None
-    told = relative_sd(rank(BURST))
-    assert told is not None
-    assert told < 0.01
+    assert present(relative_sd(rank(BURST))) < 0.01
 
 
 def test_the_interval_and_the_order_are_those_without_the_disturbed_runs() -> None:
@@ -84,16 +83,13 @@ def test_a_configuration_with_only_disturbed_runs_has_no_interval_and_others_kee
 
 
 def test_nobody_is_surely_the_fastest_while_a_disturbed_one_may_be_faster() -> None:
-    found = standing(rank([*BURST, disturbed(7, 58.0, "b")]))
-    assert found is not None
+    found = present(standing(rank([*BURST, disturbed(7, 58.0, "b")])))
     assert found.unfit.startswith("no. 2 may be faster than its rate, because its only run was disturbed (others took")
     assert "cannot be told" in sentence(found)
 
 
 def test_a_disturbed_one_that_cannot_win_any_more_leaves_the_confidence() -> None:
-    found = standing(rank([*BURST, disturbed(7, 8.0, "b")]))
-    assert found is not None
-    assert found.unfit == ""
+    assert present(standing(rank([*BURST, disturbed(7, 8.0, "b")]))).unfit == ""
 
 
 def test_disturbed_rounds_are_no_change_of_the_machine() -> None:
@@ -104,11 +100,8 @@ def test_disturbed_rounds_are_no_change_of_the_machine() -> None:
 
 def test_a_disturbed_run_is_the_fastest_only_where_all_were_disturbed() -> None:
     study = a_study()
-    faster = fastest_run(study, [disturbed(1, 80.0, "b"), quiet(2, 60.0)])
-    assert faster is not None
-    assert faster.trial == 2
-    only = fastest_run(study, ALL)
-    assert only is not None
+    assert present(fastest_run(study, [disturbed(1, 80.0, "b"), quiet(2, 60.0)])).trial == 2
+    only = present(fastest_run(study, ALL))
     assert only.trial == 1
     assert "No full run is known to be undisturbed" in only.sentence(())
     assert "40.00 GFLOPS (disturbed)" in only.sentence(rank(ALL))
@@ -125,9 +118,7 @@ def test_a_run_of_which_nothing_is_known_is_never_preferred_to_a_disturbed_one()
     assert (entry.conditions, entry.expected_gflops, entry.repeats) == (Conditions.UNKNOWN, 80.0, ())
     assert median_text(entry) == "the median of 2 runs, 60.00 to 80.00, 1 disturbed, and of 1 it is not known"
     assert disturbed_sentence(entry).startswith("Of 2 runs of no. 1 1 was disturbed, and of 1 it is not known: others")
-    fastest = fastest_run(a_study(), both)
-    assert fastest is not None
-    assert fastest.trial == 2
+    assert present(fastest_run(a_study(), both)).trial == 2
 
 
 def test_beside_an_undisturbed_run_those_of_which_nothing_is_known_do_not_count() -> None:
@@ -139,11 +130,8 @@ def test_beside_an_undisturbed_run_those_of_which_nothing_is_known_do_not_count(
 
 def test_what_is_not_known_is_never_a_reason_for_certainty() -> None:
     steady = [unknown(number, 60.0 + number / 10, "ab"[number % 2]) for number in range(1, 9)]
-    found = standing(rank(steady))
-    assert found is not None
-    assert found.unfit == "of no run it is known whether something disturbed it"
-    one = standing(rank([*BURST, unknown(7, 58.0, "b")]))
-    assert one is not None
+    assert present(standing(rank(steady))).unfit == "of no run it is known whether something disturbed it"
+    one = present(standing(rank([*BURST, unknown(7, 58.0, "b")])))
     assert one.unfit == (
         "no. 2 may be faster than its rate, because of its only run it is not known whether something disturbed it"
     )
@@ -151,8 +139,7 @@ def test_what_is_not_known_is_never_a_reason_for_certainty() -> None:
 
 def test_a_run_of_which_nothing_is_known_is_not_called_undisturbed() -> None:
     for run, told in [(unknown(1, 90.0), "fastest full run"), (quiet(1, 60.0), "fastest undisturbed full run")]:
-        fastest = fastest_run(a_study(), [run, disturbed(2, 80.0)])
-        assert fastest is not None
+        fastest = present(fastest_run(a_study(), [run, disturbed(2, 80.0)]))
         assert told in fastest.sentence(rank([run, disturbed(2, 80.0), *ALL]))
         assert fastest.record is run
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from present import present
 from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.params import HplParams
@@ -24,9 +25,7 @@ def run(number: int, gflops: float, key: str = "a", N: int = FILLING, **changes:
 
 
 def fastest(*records: TrialRecord) -> FastestRun:
-    found = fastest_run(a_study(host={"memory_available_bytes": SIXTEEN_GIB}), records)
-    assert found is not None
-    return found
+    return present(fastest_run(a_study(host={"memory_available_bytes": SIXTEEN_GIB}), records))
 
 
 def test_rmax_is_of_the_fastest_full_run_that_counts_whatever_its_configuration() -> None:
@@ -52,14 +51,11 @@ def test_a_matrix_of_less_than_half_of_what_hpls_rule_fills_gives_no_rmax(N: int
 
 def test_what_others_hold_of_the_memory_makes_no_rmax_of_a_small_matrix() -> None:
     host = {"memory_total_bytes": SIXTEEN_GIB, "memory_available_bytes": 8 * 6_000**2}
-    found = fastest_run(a_study(host=host), [run(2, 62.0, N=6_000)])
-    assert found is not None
-    assert found.called == "rate at N=6,000"
+    assert present(fastest_run(a_study(host=host), [run(2, 62.0, N=6_000)])).called == "rate at N=6,000"
 
 
 def test_a_disturbed_run_gives_no_rmax() -> None:
-    found = fastest_run(a_study(host={}), [run(2, 62.0, measurements=DISTURBED)])
-    assert found is not None
+    found = present(fastest_run(a_study(host={}), [run(2, 62.0, measurements=DISTURBED)]))
     assert "That is no Rmax: the machine can do more." in found.sentence([])
     assert not found.is_rmax
 
@@ -75,15 +71,13 @@ def test_a_rate_at_a_small_n_is_told_with_its_n_and_why() -> None:
 def test_of_a_cluster_the_memory_of_the_nodes_that_ran_counts() -> None:
     host = {"memory_available_bytes": 4 * SIXTEEN_GIB, "nodes": 4}
     two_nodes = run(1, 60.0, N=45_000)
-    found = fastest_run(a_study(host=host), [two_nodes])
-    assert found is not None
+    found = present(fastest_run(a_study(host=host), [two_nodes]))
     assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
 
 
 def test_of_a_virtual_cluster_the_memory_of_the_nodes_that_ranks_and_threads_fill_counts() -> None:
     host = {"memory_bytes": 4 * SIXTEEN_GIB, "nodes": 4, "physical_cores": 8}
-    found = fastest_run(a_study(host=host), [run(1, 60.0, N=45_000, observed=None, ranks=3, threads=1)])
-    assert found is not None
+    found = present(fastest_run(a_study(host=host), [run(1, 60.0, N=45_000, observed=None, ranks=3, threads=1)]))
     assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
 
 
@@ -91,8 +85,7 @@ def test_the_name_that_a_simulator_gives_its_nodes_is_not_one_node() -> None:
     host = {"memory_bytes": 4 * SIXTEEN_GIB, "nodes": 4, "physical_cores": 8}
     seen = BlasObservation("SimGrid 4.0", "", "cost model", 1, ("4 virtual nodes",))
     ran = run(1, 60.0, N=70_000, observed=seen, ranks=8, threads=1, versions={SIMULATOR: "SimGrid 4.0"})
-    found = fastest_run(a_study(host=host, versions={SIMULATOR: "SimGrid 4.0"}), [ran])
-    assert found is not None
+    found = present(fastest_run(a_study(host=host, versions={SIMULATOR: "SimGrid 4.0"}), [ran]))
     assert found.filled == pytest.approx(8 * 70_000**2 / (4 * SIXTEEN_GIB))
 
 
@@ -102,8 +95,7 @@ def test_a_part_of_the_memory_above_all_of_it_is_never_told() -> None:
 
 def test_where_the_memory_of_a_machine_that_ran_is_not_stored_nothing_speaks_against_rmax() -> None:
     for host in ({}, {"cpu_model": "AMD EPYC"}):
-        found = fastest_run(a_study(host=host), [run(1, 60.0, N=100)])
-        assert found is not None
+        found = present(fastest_run(a_study(host=host), [run(1, 60.0, N=100)]))
         assert (found.filled, found.called) == (None, "Rmax")
 
 
@@ -113,20 +105,16 @@ def test_where_the_memory_of_a_machine_that_ran_is_not_stored_nothing_speaks_aga
 )
 def test_what_an_output_or_a_table_tells_is_no_rmax_because_no_memory_is_known(made: Any, how: str) -> None:
     study = a_study(host={"cpu_model": "AMD EPYC", "memory_available_bytes": SIXTEEN_GIB}, **made)
-    found = fastest_run(study, [run(2, 0.011, N=2)])
-    assert found is not None
+    found = present(fastest_run(study, [run(2, 0.011, N=2)]))
     assert (found.filled, found.called) == (None, f"{how} rate at N=2")
     said = f"The fastest {how} full run gave 0.011 GFLOPS at N=2: trial 2. Whether that is an Rmax is not known: "
     assert found.sentence([]) == f"{said}nothing tells the memory of its machine."
-    unsized = fastest_run(study, [run(2, 0.011, N=2, hpl=None)])
-    assert unsized is not None
-    assert unsized.called == f"{how} rate"
+    assert present(fastest_run(study, [run(2, 0.011, N=2, hpl=None)])).called == f"{how} rate"
 
 
 def test_what_no_machine_ran_is_no_rmax_though_its_matrix_fills_the_memory() -> None:
     study = a_study(host={"memory_available_bytes": 8 * 6_000**2}, versions={SIMULATOR: "SimGrid 4.0"})
-    found = fastest_run(study, [run(2, 62.0, N=6_000)])
-    assert found is not None
+    found = present(fastest_run(study, [run(2, 62.0, N=6_000)]))
     assert found.called == "simulated rate at N=6,000"
     assert found.sentence([]) == (
         "The fastest simulated full run gave 62.00 GFLOPS at N=6,000: trial 2. That is no Rmax: no machine ran it."
@@ -143,8 +131,7 @@ def test_what_is_expected_is_told_only_where_it_was_estimated() -> None:
     assert expected_sentence(once, None) is None
     estimated = replace(once, believed_gflops=58.5)
     assert expected_sentence(estimated, None) == "One more run of no. 1 is expected to give 58.50 GFLOPS."
-    told = expected_sentence(estimated, (55.0, 61.5))
-    assert told is not None
+    told = present(expected_sentence(estimated, (55.0, 61.5)))
     assert told.endswith("its usual rate is between 55.00 and 61.50 with 95 % probability.")
 
 
@@ -195,7 +182,5 @@ def test_the_store_finds_the_same_fastest_run(tmp_path: Path) -> None:
             for record in records:
                 store.begin(begun(key=record.key))
                 store.finish(record)
-            found = store.fastest("study")
-            assert found is not None
-            assert found.number == trial == fastest(*records).trial
+            assert present(store.fastest("study")).number == trial == fastest(*records).trial
             assert store.outbox.standing("study").totals.best_trial == trial

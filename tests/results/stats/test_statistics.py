@@ -47,19 +47,12 @@ def test_nothing_measured_gives_no_ranking() -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        invalid(TrialState.RUNNING, gflops=None),
-        invalid(TrialState.FAILED, Invalidity.TIMEOUT, gflops=None),
-        invalid(TrialState.FAILED, Invalidity.CORRECTNESS),
-        invalid(TrialState.CANCELLED),
-        finished(9, 1e6, passed=False),
-        finished(9, 1e6, passed=None),
-        finished(9, None),
-        finished(9, math.nan),
-        finished(9, math.inf),
-        finished(9, 0.0),
-        begun(number=9),
+        invalid(TrialState.RUNNING, gflops=None), invalid(TrialState.FAILED, Invalidity.TIMEOUT, gflops=None),
+        invalid(TrialState.FAILED, Invalidity.CORRECTNESS), invalid(TrialState.CANCELLED),
+        finished(9, 1e6, passed=False), finished(9, 1e6, passed=None), finished(9, None), finished(9, math.nan),
+        finished(9, math.inf), finished(9, 0.0), begun(number=9),
     ],
-)
+)  # fmt: skip
 def test_only_a_complete_run_whose_residual_passed_is_ranked(record: TrialRecord) -> None:
     assert rank([record]) == []
     (entry,) = rank([*runs(record.key, 70.0), record])

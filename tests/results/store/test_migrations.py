@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from present import present
 from record_builders import START, begun, finished
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import Engine, NullPool, create_engine, inspect
 
 from results.errors import ResultsError, StoreWarning
 from results.record import Invalidity, Kind, StudyNotes, ToldCaution, TrialState
@@ -57,9 +58,14 @@ def made_on_this_host(path: Path) -> None:
             connection.execute(f"UPDATE {table} SET owner = ? WHERE owner IS NOT NULL", (owner,))  # noqa: S608
 
 
-def structure(path: Path) -> dict[str, object]:
+def engine_of(place: str) -> Engine:
+    kind, _, rest = place.partition("postgresql:")
+    return create_engine(f"postgresql+psycopg:{rest}" if rest else f"sqlite:///{kind}", poolclass=NullPool)
+
+
+def structure(path: Path | str) -> dict[str, object]:
     """Tables with their columns, keys and indexes."""
-    inspector = inspect(create_engine(f"sqlite:///{path}"))
+    inspector = inspect(engine_of(str(path)))
     return {
         table: (
             sorted((one["name"], str(one["type"]), one["nullable"]) for one in inspector.get_columns(table)),
@@ -83,12 +89,14 @@ def with_step(monkeypatch: pytest.MonkeyPatch, name: str, *statements: str) -> N
     monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, (name, statements)))
 
 
-def test_migrations_make_the_tables_that_the_program_reads(tmp_path: Path) -> None:
-    Store.open(tmp_path / "migrated.db").close()
-    METADATA.create_all(create_engine(f"sqlite:///{tmp_path / 'described.db'}"))
-    migrated = structure(tmp_path / "migrated.db")
+def test_migrations_make_the_tables_that_the_program_reads(place: str) -> None:
+    METADATA.create_all(engine_of(place))
+    described = structure(place)
+    METADATA.drop_all(engine_of(place))
+    Store.open(place).close()
+    migrated = structure(place)
     del migrated[migrations.MARKER]
-    assert migrated == structure(tmp_path / "described.db")
+    assert migrated == described
 
 
 def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
@@ -240,9 +248,7 @@ def test_a_database_of_schema_5_takes_campaigns(written: Store) -> None:
 
 @of_schema(6)
 def test_a_database_of_schema_6_takes_checks_of_nodes(written: Store) -> None:
-    waiting = written.queue.find("waits")
-    assert waiting is not None
-    assert waiting.order.document == {"kind": "tune", "space": "quick"}
+    assert present(written.queue.find("waits")).order.document == {"kind": "tune", "space": "quick"}
     assert [row.noted.target for row in written.audit.newest(5)] == ["waits"]
     assert written.node_checks.lines() == []
 
@@ -290,9 +296,7 @@ def test_originals_of_schema_11_are_of_unknown_machines_and_nobody_is_told_of_it
     assert kept == left[0]
     written.network.forget([one.key for one in left])
     assert written.network.originals() == []
-    ended = written.queue.find("monday")
-    assert ended is not None
-    assert ended.state == "done"
+    assert present(written.queue.find("monday")).state == "done"
     assert written.untold.take() is None
 
 

@@ -3,7 +3,6 @@
 import platform
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from postgresql_server import Server
 from record_builders import a_study, begun, finished
-from sqlalchemy import MetaData, Table, create_engine, insert, inspect, text
+from sqlalchemy import MetaData, Table, create_engine, insert, text
 from store_contract import StoreContract
 from waiting import PATIENCE_S, until
 
@@ -21,7 +20,6 @@ from results.errors import StoreWarning, StudyBusyError
 from results.record import Kind, TrialState
 from results.store import migrations
 from results.store.rows import study_row, trial_row
-from results.store.schema import METADATA
 from results.store.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -168,53 +166,10 @@ def test_a_server_that_is_restarted_stops_no_study(server: Server, url: str) -> 
         assert store.get("study", number).state is TrialState.COMPLETE
 
 
-def test_many_can_make_the_same_database_at_once(server: Server) -> None:
-    url = server.new_database()
-    barrier = threading.Barrier(8)
-
-    def make(number: int) -> None:
-        barrier.wait()
-        with Store.open(url) as store:
-            store.create_study(a_study(f"study-{number}"))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(make, range(8)))
-    with Store.open(url, create=False) as store:
-        assert len(store.studies()) == 8
-
-
-def structure(url: str) -> dict[str, object]:
-    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-    inspector = inspect(engine)
-    found: dict[str, object] = {
-        table: (
-            sorted((one["name"], str(one["type"]), one["nullable"]) for one in inspector.get_columns(table)),
-            inspector.get_pk_constraint(table)["constrained_columns"],
-            sorted((key["constrained_columns"], key["referred_table"]) for key in inspector.get_foreign_keys(table)),
-            sorted((str(index["name"]), index["column_names"]) for index in inspector.get_indexes(table)),
-        )
-        for table in inspector.get_table_names()
-    }
-    engine.dispose()
-    return found
-
-
-def test_migrations_make_the_tables_that_the_program_reads(server: Server) -> None:
-    migrated, described = server.new_database(), server.new_database()
-    Store.open(migrated).close()
-    engine = create_engine(described.replace("postgresql:", "postgresql+psycopg:"))
-    METADATA.create_all(engine)
-    engine.dispose()
-    found = structure(migrated)
-    del found[migrations.MARKER]
-    assert found == structure(described)
-
-
 def test_a_database_of_schema_1_is_brought_up_to_date(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.new_database()
     monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
     Store.open(url).close()
-    assert "part" not in str(structure(url)["trials"])
     monkeypatch.undo()
     sentence = r"schema 1 became schema \d+, .*: `pg_dump` makes a copy before the next update"
     with pytest.warns(StoreWarning, match=sentence):

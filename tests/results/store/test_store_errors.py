@@ -146,18 +146,17 @@ def test_a_damaged_database_is_told_from_a_foreign_one(path: Path) -> None:
         finished_trials(path)
 
 
-def test_many_can_make_the_same_database_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "hpltune.db"
+def test_many_can_make_the_same_database_at_once(place: str) -> None:
     barrier = threading.Barrier(8)
 
     def make(number: int) -> None:
         barrier.wait()
-        with Store.open(path) as store:
+        with Store.open(place) as store:
             store.create_study(a_study(f"study-{number}"))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(make, range(8)))
-    with Store.open(path, create=False) as store:
+    with Store.open(place, create=False) as store:
         assert len(store.studies()) == 8
 
 

@@ -475,9 +475,7 @@ def test_nodes_that_a_system_cannot_list_are_no_nodes_but_an_error(programs: Pat
 
 
 def test_a_variable_whose_name_says_that_it_is_secret_is_not_told_to_a_system(
-    programs: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(programs / "qsub", f"#!/bin/sh\nenv >{tmp_path / 'environment'}\necho 1.head\n")
     monkeypatch.setenv("MY_API_TOKEN", "1")

@@ -9,27 +9,31 @@ from runners.hosts.cluster import Cluster, find_real_cluster, load_real_cluster,
 from runners.toml_file import ClusterFileError
 
 HOSTS = 'name = "lab"\nhosts = ["n1", "n2"]\n'
+OF_SSH = f'{HOSTS}backend = "ssh"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    """A cluster file."""
+    (folder / "lab.toml").write_text(text)
+    return folder / "lab.toml"
 
 
 def test_files_that_sshs_options_name_lie_beside_the_cluster_file(tmp_path: Path) -> None:
     (tmp_path / "my-config").touch()
-    file = tmp_path / "lab.toml"
-    file.write_text(f'{HOSTS}backend = "ssh"\nssh = ["ssh", "-F", "my-config", "-i", "/etc/key", "-l", "me"]\n')
+    file = written(tmp_path, f'{OF_SSH}ssh = ["ssh", "-F", "my-config", "-i", "/etc/key", "-l", "me"]\n')
     ssh = ("ssh", "-F", str(tmp_path / "my-config"), "-i", "/etc/key", "-l", "me")
     assert load_real_cluster(file).ssh == ssh
 
 
 def test_a_host_with_its_user_is_told_where_users_stand(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1", "root@n2"]\n')
+    file = written(tmp_path, 'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "root@n2"]\n')
     with pytest.raises(ClusterFileError, match=r'line 3: hosts.1 = root@n2: .* say ssh = \["ssh", "-l", "user"\], or'):
         find_real_cluster(file)
 
 
 @pytest.mark.parametrize("text", [HOSTS, 'name = "lab"\n[slurm]\nnodes = 2\n'])
 def test_a_file_with_hosts_or_slurm_lacks_a_backend_and_is_no_virtual_cluster(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(text)
+    file = written(tmp_path, text)
     with pytest.raises(ClusterFileError, match="backend is missing"):
         find_real_cluster(file)
 
@@ -41,27 +45,22 @@ def test_trials_at_a_time_part_the_hosts_but_have_an_allocation_each() -> None:
 
 @pytest.mark.parametrize("key", ["interfaces", "use_interfaces"])
 def test_the_interfaces_to_use_have_a_name_that_tells_them_from_those_of_each_node(tmp_path: Path, key: str) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(f'{HOSTS}backend = "ssh"\n{key} = ["eth0"]\n[node]\ninterfaces = ["eth0", "eth1"]\n')
+    file = written(tmp_path, f'{OF_SSH}{key} = ["eth0"]\n[node]\ninterfaces = ["eth0", "eth1"]\n')
     cluster = load_real_cluster(file)
     assert (cluster.interfaces, cluster.node.interfaces) == (("eth0",), ("eth0", "eth1"))
-    file.write_text(f'{HOSTS}backend = "ssh"\n{key} = ["eth 0"]\n')
+    file.write_text(f'{OF_SSH}{key} = ["eth 0"]\n')
     with pytest.raises(ClusterFileError, match=rf"line 4: {key}\.0 = eth 0: "):
         load_real_cluster(file)
 
 
 def test_the_interfaces_to_use_are_said_once(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(f'{HOSTS}backend = "ssh"\nuse_interfaces = ["eth0"]\ninterfaces = ["eth1"]\n')
+    file = written(tmp_path, f'{OF_SSH}use_interfaces = ["eth0"]\ninterfaces = ["eth1"]\n')
     with pytest.raises(ClusterFileError, match=r"use_interfaces and interfaces above \[node\] are two spellings"):
         load_real_cluster(file)
 
 
 def test_a_file_tells_which_hosts_share_a_switch_and_how_fast_they_are(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(
-        f'{HOSTS}backend = "ssh"\n[switches]\nupper = ["n1"]\nlower = ["n2"]\n[speeds]\nn1 = 80\nn2 = 75.5\n'
-    )
+    file = written(tmp_path, f'{OF_SSH}[switches]\nupper = ["n1"]\nlower = ["n2"]\n[speeds]\nn1 = 80\nn2 = 75.5\n')
     cluster = load_real_cluster(file)
     assert cluster.switches == {"upper": ("n1",), "lower": ("n2",)}
     assert cluster.speeds == {"n1": 80.0, "n2": 75.5}
@@ -74,8 +73,7 @@ def test_what_a_file_does_not_say_is_not_stored() -> None:
 
 
 def test_a_file_tells_that_programs_are_copied_and_where_to(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(f'{HOSTS}backend = "ssh"\nstage = "copy"\nstage_folder = "/scratch"\n')
+    file = written(tmp_path, f'{OF_SSH}stage = "copy"\nstage_folder = "/scratch"\n')
     cluster = load_real_cluster(file)
     assert (cluster.copies, cluster.stage_folder) == (True, "/scratch")
     assert stored_cluster(cluster.table()) == cluster
@@ -99,8 +97,7 @@ def test_a_file_tells_that_programs_are_copied_and_where_to(tmp_path: Path) -> N
 def test_a_table_of_hosts_that_cannot_be_right_is_refused_with_a_sentence(
     tmp_path: Path, table: str, said: str
 ) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(f'{HOSTS}backend = "ssh"\n{table}')
+    file = written(tmp_path, f"{OF_SSH}{table}")
     with pytest.raises(ClusterFileError, match=said):
         load_real_cluster(file)
 
@@ -135,15 +132,13 @@ def test_hosts_may_be_written_as_slurm_writes_them(tmp_path: Path) -> None:
     ],
 )
 def test_hosts_that_cannot_be_meant_are_refused_with_what_to_do(tmp_path: Path, hosts: str, said: str) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = {hosts}\n')
+    file = written(tmp_path, f'name = "lab"\nbackend = "ssh"\nhosts = {hosts}\n')
     with pytest.raises(ClusterFileError, match=said):
         load_real_cluster(file)
 
 
 def test_who_wrote_an_unknown_key_is_told_only_of_keys_that_a_file_may_have(tmp_path: Path) -> None:
-    file = tmp_path / "lab.toml"
-    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\nzzz = 1\n')
+    file = written(tmp_path, 'name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\nzzz = 1\n')
     with pytest.raises(ClusterFileError, match="zzz is not known here: known are name, backend, hosts, ssh,") as wrong:
         load_real_cluster(file)
     assert "use_interfaces" in str(wrong.value)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from needs import skip_without
+from present import present
 
 from runners import forwarded as modules
 from runners.errors import RunnerError
@@ -133,8 +134,7 @@ def test_a_process_loads_one_set_of_modules(foss: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["-f", "/evil", "../evil", "foss/../../evil", "./evil", "foss/", "a b", "$(id)", "a;b", "a\\nb", "é", ""],
+    "name", ["-f", "/evil", "../evil", "foss/../../evil", "./evil", "foss/", "a b", "$(id)", "a;b", "a\\nb", "é", ""]
 )
 def test_a_cluster_file_names_modules_with_plain_characters(tmp_path: Path, name: str) -> None:
     file = tmp_path / "lab.toml"
@@ -146,8 +146,7 @@ def test_a_cluster_file_names_modules_with_plain_characters(tmp_path: Path, name
 def test_a_cluster_keeps_its_modules_in_their_order(tmp_path: Path) -> None:
     file = tmp_path / "lab.toml"
     file.write_text(f'{HEAD}modules = ["GCC/14.2.0", "OpenMPI", "imkl/2024.2.0-gompi", "libstdc++_x"]\n')
-    cluster = find_real_cluster(file)
-    assert cluster is not None
+    cluster = present(find_real_cluster(file))
     assert cluster.modules == ("GCC/14.2.0", "OpenMPI", "imkl/2024.2.0-gompi", "libstdc++_x")
     assert stored_cluster(cluster.table()) == cluster
 
@@ -163,9 +162,7 @@ def test_nodes_tell_whether_they_have_the_folders_of_modules(foss: Path) -> None
 def test_the_cluster_file_of_the_documentation_is_one(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs/clusters.md").read_text(encoding="utf-8")
     (tmp_path / "site.toml").write_text(page.partition("### Modules")[2].split("```toml\n")[1].partition("```")[0])
-    cluster = find_real_cluster(tmp_path / "site.toml")
-    assert cluster is not None
-    assert cluster.modules == ("foss/2026a", "HPL/2.3")
+    assert present(find_real_cluster(tmp_path / "site.toml")).modules == ("foss/2026a", "HPL/2.3")
 
 
 def test_real_modules_are_loaded_as_a_login_shell_does(

@@ -178,14 +178,10 @@ def test_the_users_own_parameters_in_the_environment_start_nothing_on_a_node(
 @pytest.mark.parametrize(
     "name",
     [
-        "plm_rsh_agent",
-        "orte_launch_agent",
-        "prte_launch_agent",
-        "orte_fork_agent",
-        "mca_base_param_files",
+        "plm_rsh_agent", "orte_launch_agent", "prte_launch_agent", "orte_fork_agent", "mca_base_param_files",
         "plm_ssh_args",
     ],
-)
+)  # fmt: skip
 def test_a_parameter_that_names_what_mpi_starts_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidJobError, match="it names what MPI starts or loads"):
         replace(job(tmp_path), mpi_parameters={name: "/home/evil"})

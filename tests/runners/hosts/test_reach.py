@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from net_lab import HostsLab
+from present import present
 from runner_contract import executable
 
 from runners.errors import InvalidJobError, UnreachableError
@@ -66,10 +67,7 @@ def test_what_a_login_shell_prints_by_itself_is_no_answer(tmp_path: Path, greeti
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [
-        ("echo This account is not available; exit 1", "This account is not available"),
-        ("exit 0", "it just ends"),
-    ],
+    [("echo This account is not available; exit 1", "This account is not available"), ("exit 0", "it just ends")],
 )
 def test_a_login_shell_that_runs_nothing_is_said(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(UnreachableError, match=f"node h1: its login shell runs no commands: {why}"):
@@ -79,14 +77,10 @@ def test_a_login_shell_that_runs_nothing_is_said(tmp_path: Path, text: str, why:
 @pytest.mark.parametrize(
     ("text", "host"),
     [
-        ("fd77::2", "fd77::2"),
-        ("[FD77:0::2]", "fd77::2"),
-        ("fe80::1%eth0", "fe80::1%eth0"),
-        ("::ffff:10.77.0.2", "::ffff:10.77.0.2"),
-        ("10.77.0.2", "10.77.0.2"),
-        ("node-1.site", "node-1.site"),
+        ("fd77::2", "fd77::2"), ("[FD77:0::2]", "fd77::2"), ("fe80::1%eth0", "fe80::1%eth0"),
+        ("::ffff:10.77.0.2", "::ffff:10.77.0.2"), ("10.77.0.2", "10.77.0.2"), ("node-1.site", "node-1.site"),
     ],
-)
+)  # fmt: skip
 def test_names_and_addresses_of_both_kinds_are_hosts(text: str, host: str) -> None:
     assert str(host_named(text)).replace("a4d:2", "10.77.0.2") == host
     assert HOST_NAME.fullmatch(launcher_name(host)), "launchers split hosts at colons"
@@ -119,8 +113,7 @@ def test_a_changed_host_key_is_said_with_what_forgets_the_old_one(lab: HostsLab,
     reach = from_h1(lab, "-o", f'UserKnownHostsFile="{other}"')
     with pytest.raises(UnreachableError, match="node h2: its host key has changed") as changed:
         ask(reach, "h2", ("true",))
-    command = re.search("`(ssh-keygen [^`]*)`", str(changed.value))
-    assert command is not None
+    command = present(re.search("`(ssh-keygen [^`]*)`", str(changed.value)))
     subprocess.run(["sh", "-c", command[1]], check=True, capture_output=True)
     with pytest.raises(UnreachableError, match="its host key is not known here yet"):
         ask(reach, "h2", ("true",))
@@ -130,8 +123,7 @@ def test_an_unknown_host_key_is_said_with_what_logs_in_once(lab: HostsLab) -> No
     reach = from_h1(lab, "-o", "UserKnownHostsFile=/dev/null")
     with pytest.raises(UnreachableError, match="its host key is not known here yet: log in once with `") as unknown:
         ask(reach, "h2", ("true",))
-    command = re.search("`([^`]*)`", str(unknown.value))
-    assert command is not None
+    command = present(re.search("`([^`]*)`", str(unknown.value)))
     done = subprocess.run(
         ["sh", "-c", f"{command[1]} -o StrictHostKeyChecking=accept-new hostname"],
         capture_output=True,

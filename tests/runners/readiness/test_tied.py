@@ -13,6 +13,7 @@ import psutil
 import pytest
 from as_user import program
 from net_lab import HostsLab
+from present import present
 
 from runners.errors import UnreachableError
 from runners.hosts.hearing import CommandResult
@@ -46,15 +47,16 @@ def eventually(lab: HostsLab, word: str, *, there: bool) -> bool:
 
 def test_what_a_program_prints_and_its_code_come_back(lab: HostsLab, tmp_path: Path) -> None:
     reach = Ssh((*lab.enter("h1"), *lab.ssh))
-    said = run_tied(
-        reach,
-        "h2",
-        str(tmp_path),
-        ("A=b c", "sh", "-c", 'pwd; echo "$A"; echo bad >&2; exit 3'),
-        PATIENCE_S,
-        lambda: False,
+    said = present(
+        run_tied(
+            reach,
+            "h2",
+            str(tmp_path),
+            ("A=b c", "sh", "-c", 'pwd; echo "$A"; echo bad >&2; exit 3'),
+            PATIENCE_S,
+            lambda: False,
+        )
     )
-    assert said is not None
     assert (said.exit_code, said.stdout, said.stderr) == (3, f"{tmp_path}\nb c\n", "bad\n")
 
 
@@ -81,9 +83,7 @@ def test_a_program_ends_on_its_node_if_hpltune_is_killed(lab: HostsLab, tmp_path
 
 
 def test_a_node_ends_a_program_that_hangs(tmp_path: Path) -> None:
-    said = run_tied(Local(), "here", str(tmp_path), ("sleep", "600"), 1.0, lambda: False)
-    assert said is not None
-    assert said.exit_code == 124
+    assert present(run_tied(Local(), "here", str(tmp_path), ("sleep", "600"), 1.0, lambda: False)).exit_code == 124
 
 
 def test_a_program_ends_though_timeout_is_killed_before_it_knows_of_the_program(

@@ -44,25 +44,17 @@ def test_every_setting_is_a_parameter_of_spaces_with_its_legal_values() -> None:
 @pytest.mark.parametrize(
     ("file", "name", "value"),
     [
-        ("ip-link-virtio.json", "mtu", "1400"),
-        ("ip-link-veth.json", "mtu", "9000"),
-        ("ethtool-c-virtio.txt", "rx_usecs", "0"),
-        ("ethtool-c-virtio.txt", "rx_frames", "1"),
-        ("ethtool-c-virtio.txt", "adaptive_rx", "off"),
-        ("ethtool-c-tg3-ioctl.txt", "rx_usecs", "20"),
-        ("ethtool-c-tg3-ioctl.txt", "tx_frames", "53"),
-        ("ethtool-c-tg3-ioctl.txt", "adaptive_tx", "off"),
-        ("ethtool-g-virtio.txt", "rx_ring", "256"),
-        ("ethtool-g-tg3-ioctl.txt", "rx_ring", "200"),
-        ("ethtool-g-tg3-ioctl.txt", "tx_ring", "511"),
-        ("ethtool-k-virtio.txt", "tso", "on"),
-        ("ethtool-k-virtio.txt", "lro", "off"),
-        ("ethtool-k-veth.txt", "gro", "off"),
-        ("sysctl-tcp_rmem.txt", "tcp_rmem", "4096 131072 33554432"),
-        ("sysctl-rmem_max.txt", "rmem_max", "4194304"),
+        ("ip-link-virtio.json", "mtu", "1400"), ("ip-link-veth.json", "mtu", "9000"),
+        ("ethtool-c-virtio.txt", "rx_usecs", "0"), ("ethtool-c-virtio.txt", "rx_frames", "1"),
+        ("ethtool-c-virtio.txt", "adaptive_rx", "off"), ("ethtool-c-tg3-ioctl.txt", "rx_usecs", "20"),
+        ("ethtool-c-tg3-ioctl.txt", "tx_frames", "53"), ("ethtool-c-tg3-ioctl.txt", "adaptive_tx", "off"),
+        ("ethtool-g-virtio.txt", "rx_ring", "256"), ("ethtool-g-tg3-ioctl.txt", "rx_ring", "200"),
+        ("ethtool-g-tg3-ioctl.txt", "tx_ring", "511"), ("ethtool-k-virtio.txt", "tso", "on"),
+        ("ethtool-k-virtio.txt", "lro", "off"), ("ethtool-k-veth.txt", "gro", "off"),
+        ("sysctl-tcp_rmem.txt", "tcp_rmem", "4096 131072 33554432"), ("sysctl-rmem_max.txt", "rmem_max", "4194304"),
         ("sysctl-congestion.txt", "tcp_congestion", "bbr"),
     ],
-)
+)  # fmt: skip
 def test_a_value_is_read_from_what_the_program_printed(file: str, name: str, value: str) -> None:
     assert HOST[f"net.{name}"].read(captured(file)).value == value
 
@@ -125,18 +117,10 @@ def test_no_text_breaks_a_reader(name: str, printed: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("mtu", 67),
-        ("mtu", "1500 up"),
-        ("mtu", True),
-        ("tso", "maybe"),
-        ("rx_ring", 0),
-        ("rx_usecs", -1),
-        ("tcp_rmem", "1 2"),
-        ("tcp_rmem", "1 2 3; reboot"),
-        ("tcp_congestion", "cubic net.x=1"),
-        ("rmem_max", "1e6"),
+        ("mtu", 67), ("mtu", "1500 up"), ("mtu", True), ("tso", "maybe"), ("rx_ring", 0), ("rx_usecs", -1),
+        ("tcp_rmem", "1 2"), ("tcp_rmem", "1 2 3; reboot"), ("tcp_congestion", "cubic net.x=1"), ("rmem_max", "1e6"),
     ],
-)
+)  # fmt: skip
 def test_a_value_that_is_not_legal_reaches_no_command_line(name: str, value: str | int) -> None:
     with pytest.raises(RefusedError, match=f"net.{name} = .*: expected "):
         HOST[f"net.{name}"].apply("eth0", value)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from as_user import tree
 from hypothesis import given
 from hypothesis import strategies as st
 from needs import skip_without
@@ -33,14 +34,6 @@ SERVER = SystemFacts(
 )
 """Two cores with two hardware threads each, the first a performance core, and two NUMA nodes."""
 PLAIN = SystemFacts((2, 31), "always", 0, (0,), ((0,), (1,)))
-
-
-def tree(root: Path, files: Mapping[str, str]) -> Path:
-    """Write files in a folder in place of /."""
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    return root
 
 
 class OfTheSystem(LaunchSettingContract):

@@ -358,37 +358,23 @@ def test_settings_that_uv_lacks_leave_the_installation_to_pip(tmp_path: Path) ->
 E: Unable to locate package python3-pip-whl""",
             "the network: the name deb.debian.org cannot be found",
         ),
-        (
-            "  cause: Failed to fetch: https://pypi.org/simple/numpy/\n  cause: Network is unreachable (os error 101)",
-            "the network: no way leads to the package index",
-        ),
-        (
-            "HTTPSConnectionPool(host='pypi.org', port=443): Read timed out. (read timeout=15)",
-            "the network: pypi.org did not answer in time",
-        ),
-        (
-            "Could not fetch URL https://me:secret@index.example/numpy/: [SSL: CERTIFICATE_VERIFY_FAILED] failed",
-            "the network: index.example shows a certificate",
-        ),
-        (
-            "ERROR: [Errno 28] No space left on device\nnote: This error originates from a subprocess",
-            "the disk is full: free",
-        ),
+        ("  cause: Failed to fetch: https://pypi.org/simple/numpy/\n  cause: Network is unreachable (os error 101)",
+         "the network: no way leads to the package index"),
+        ("HTTPSConnectionPool(host='pypi.org', port=443): Read timed out. (read timeout=15)",
+         "the network: pypi.org did not answer in time"),
+        ("Could not fetch URL https://me:secret@index.example/numpy/: [SSL: CERTIFICATE_VERIFY_FAILED] failed",
+         "the network: index.example shows a certificate"),
+        ("ERROR: [Errno 28] No space left on device\nnote: This error originates from a subprocess",
+         "the disk is full: free"),
         ("", "it ended without a word: look whether"),
-        (
-            "ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: '/usr/lib/x'",
-            "a file may not be written (Could not install packages",
-        ),
-        (
-            "E: Failed to fetch http://deb.debian.org/pool/p.deb  404  Not Found [IP: 127.0.0.1 80]",
-            "the package index: deb.debian.org answers with the error 404",
-        ),
-        (
-            "  error: gcc failed\nERROR: Failed building wheel for x\nnote: This error originates from a subprocess",
-            "Failed building wheel for x",
-        ),
+        ("ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: '/usr/lib/x'",
+         "a file may not be written (Could not install packages"),
+        ("E: Failed to fetch http://deb.debian.org/pool/p.deb  404  Not Found [IP: 127.0.0.1 80]",
+         "the package index: deb.debian.org answers with the error 404"),
+        ("  error: gcc failed\nERROR: Failed building wheel for x\nnote: This error originates from a subprocess",
+         "Failed building wheel for x"),
     ],
-)
+)  # fmt: skip
 def test_what_was_wrong_is_said_by_its_kind(tmp_path: Path, logged: str, said: str) -> None:
     (tmp_path / "log").write_text(logged + "\n")
     told = in_bootstrap(tmp_path, "since=1; complaint")

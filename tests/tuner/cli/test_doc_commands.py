@@ -35,7 +35,7 @@ NOT_RUN = {
     "test": "it runs these tests: tests/test_checks.py",
     "tune --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
     "run HPL.dat --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
-    "tune --set program=netlib,hpcc": "it needs three MPI libraries: tests/tuner/tuning/test_tune.py runs two",
+    "tune --set program=netlib,hpcc": "it needs three MPI libraries: tests/tuner/study/test_tune.py runs two",
 }
 """How calls begin that are only looked at, and why."""
 NAMES_NO_STUDY = {("compare",), ("compare", "--interleaved"), ("plot",)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from present import present
 
 from hpl.build.simgrid import SimGrid
 
@@ -18,8 +19,7 @@ MOST_BYTES = 60_000
 
 @pytest.fixture(scope="module")
 def made() -> ModuleType:
-    specification = importlib.util.spec_from_file_location("make_pictures", DOCS / "make_pictures.py")
-    assert specification is not None
+    specification = present(importlib.util.spec_from_file_location("make_pictures", DOCS / "make_pictures.py"))
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -43,7 +43,6 @@ def test_a_picture_is_small_and_its_elements_have_names_of_their_own(made: Modul
 def test_the_timeline_shows_what_the_commands_of_the_page_give(made: ModuleType, simgrid: SimGrid, home: Path) -> None:
     figure = made.timeline_figure(home)
     assert made.timeline(figure) == made.timeline(figure)
-    told = re.search(r"<desc>(.*)</desc>", made.TIMELINE.read_text(encoding="utf-8"))
-    assert told is not None
+    told = present(re.search(r"<desc>(.*)</desc>", made.TIMELINE.read_text(encoding="utf-8")))
     if simgrid.version == SAME_DIGITS:
         assert unescape(told[1]) == figure.caption, "run python docs/make_pictures.py"

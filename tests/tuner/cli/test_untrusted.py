@@ -35,34 +35,13 @@ READERS: dict[str, Callable[[Path], object]] = {
 FAILURES = (SpaceError, RunnerError, TunerError)
 HEADS = ("", "[parameters]\n", "[node]\n", "[[design]]\n", 'base = "kronos"\n[[design]]\n', "[[nodes]]\n", "[core]\n")
 KEYS = (
-    "N",
-    "NB",
-    "grid",
-    "layout",
-    "by",
-    "name",
-    "cores",
-    "hosts",
-    "ssh",
-    "count",
-    "clock_ghz",
-    "base",
-    "node.cores",
+    "N", "NB", "grid", "layout", "by", "name", "cores", "hosts", "ssh", "count", "clock_ghz", "base", "node.cores",
     "a.b",
-)
+)  # fmt: skip
 VALUES = (
-    "9" * 4301,
-    "9" * 400,
-    "0x" + "f" * 5000,
-    "1e999",
-    "nan",
-    "[" * 1500 + "]" * 1500,
-    "[[1]]",
-    "{}",
-    "''",
-    "-1",
+    "9" * 4301, "9" * 400, "0x" + "f" * 5000, "1e999", "nan", "[" * 1500 + "]" * 1500, "[[1]]", "{}", "''", "-1",
     "true",
-)
+)  # fmt: skip
 LINES = st.builds(
     "{}{} = {}\n".format,
     st.sampled_from(HEADS),

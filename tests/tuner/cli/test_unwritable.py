@@ -66,9 +66,8 @@ def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home: Path) -> None:
     folder = fill(home / "data/runs/full/00002")
-    stopped = hpltune("tune", *ONE, "--xhpl", "xhpl", "--study", "full")
-    assert stopped.returncode == 1
-    assert stopped.stderr == f"hpltune: no run can be started in {folder}: No space left on device; {GOES_ON}"
+    said = hpltune.refused("tune", *ONE, "--xhpl", "xhpl", "--study", "full", code=1)
+    assert said == f"hpltune: no run can be started in {folder}: No space left on device; {GOES_ON}"
     assert states(hpltune, "full") == ["complete", "cancelled"]
     assert json.loads(hpltune("show", "--json").stdout)[0]["state"] == "interrupted"
     assert hpltune("tune", "--resume", "--study", "full", "--wait-for-quiet", "1s").returncode == 0
@@ -79,9 +78,8 @@ def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home
 def test_a_file_that_cannot_be_run_for_want_of_space_has_not_failed(hpltune: Run, home: Path) -> None:
     fill(home / "data/runs/run-HPL-1/00001")
     hpltune("dat", "HPL.dat", "--N", "1000")
-    stopped = hpltune("run", "HPL.dat", "--xhpl", "xhpl")
-    assert stopped.returncode == 1
-    assert stopped.stderr.endswith("run-HPL-1/00001: No space left on device\n")
+    said = hpltune.refused("run", "HPL.dat", "--xhpl", "xhpl", code=1)
+    assert said.endswith("run-HPL-1/00001: No space left on device\n")
     assert states(hpltune, "run-HPL-1") == ["cancelled"]
     assert json.loads(hpltune("show", "--json").stdout)[0]["state"] == "interrupted"
 
@@ -92,9 +90,7 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
     del simgrid
     folder = fill(home / "data/runs/full/00002")
     tune = ("tune", "--cluster", "kronos", "--set", "N=1000", "--set", "NB=64,128", "--trials", "2", "--jobs", "1")
-    stopped = hpltune(*tune, "--study", "full")
-    assert stopped.returncode == 1
-    assert stopped.stderr.endswith(f"{folder}: No space left on device; {GOES_ON}")
+    assert hpltune.refused(*tune, "--study", "full", code=1).endswith(f"{folder}: No space left on device; {GOES_ON}")
     assert states(hpltune, "full") == ["complete", "cancelled"]
 
 
@@ -103,14 +99,10 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [
-        ("show", ">&-"),
-        ("show study --json", "2>&-"),
-        ("export csv study", "2>&-"),
-        ("--version", ">&- 2>&-"),
-        ("show study --json", "<&- >&- 2>&-"),
-        ("export csv study", "<&- >&- 2>&-"),
+        ("show", ">&-"), ("show study --json", "2>&-"), ("export csv study", "2>&-"), ("--version", ">&- 2>&-"),
+        ("show study --json", "<&- >&- 2>&-"), ("export csv study", "<&- >&- 2>&-"),
     ],
-)
+)  # fmt: skip
 def test_what_is_printed_to_a_closed_stream_goes_nowhere(home: Path, closed: str, arguments: str) -> None:
     (home / "data").mkdir()
     with Store.open(home / "data/hpltune.db") as store:

@@ -60,8 +60,7 @@ def port_of(url: str) -> str:
 
 @pytest.mark.usefixtures("mpirun")
 def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltune: Run, tmp_path: Path) -> None:
-    ran = there("tune", *SMALL, "--trials", "2", "--study", "first")
-    assert ran.returncode == 0, ran.stderr
+    ran = there.well("tune", *SMALL, "--trials", "2", "--study", "first")
     for said in (
         "Handed in campaign first",
         "MPI: ",
@@ -214,17 +213,11 @@ def test_studies_are_compared_by_a_service_as_here(there: Run, hpltune: Run) -> 
 
 
 def test_a_service_with_tokens_is_asked_with_one(asked: Run, hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = hpltune("token", "create", "reader", "--scope", "read")
-    assert made.returncode == 0, made.stderr
-    token = max(re.findall(r"\S+", made.stdout), key=len)
-    refused = asked("show")
-    assert refused.returncode == 1
-    assert "HPLTUNE_TOKEN" in refused.stderr
+    token = max(re.findall(r"\S+", hpltune.well("token", "create", "reader", "--scope", "read").stdout), key=len)
+    assert "HPLTUNE_TOKEN" in asked.refused("show", code=1)
     monkeypatch.setenv("HPLTUNE_TOKEN", token)
     assert asked("show").returncode == 0
-    may_not = asked("tune", *SMALL)
-    assert may_not.returncode == 1
-    assert "needs scope run" in may_not.stderr
+    assert "needs scope run" in asked.refused("tune", *SMALL, code=1)
     monkeypatch.setenv("HPLTUNE_TOKEN", token[:-1])
     assert "not known here" in asked("show").stderr
 

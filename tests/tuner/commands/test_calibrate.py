@@ -7,7 +7,7 @@ from record_builders import DISTURBED
 
 from runners.virtual.load import load_cluster
 from tuner.commands.calibrate import CalibrateRequest, calibrate
-from tuner.events import Event, Notice
+from tuner.events import Event, Notice, TrialEnded
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.stopping import StopRequest
@@ -27,6 +27,7 @@ def test_a_machine_is_calibrated_without_a_terminal_also_where_its_file_cannot_b
     assert "Is a directory" in str(told.unwritten)
     assert not told.interrupted
     assert Notice("Simulating the 1 checked configuration") in events
+    assert {event.spent for event in events if isinstance(event, TrialEnded)} == {1.0}, "one, or two where disturbed"
 
 
 @pytest.mark.real

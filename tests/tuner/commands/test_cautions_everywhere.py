@@ -26,16 +26,14 @@ def busy(hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyP
         (home / "system/proc").mkdir(parents=True, exist_ok=True)
         (home / "system/proc/loadavg").write_text(f"{load} 0.00 0.00 1/99 1\n")
         monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(home / "system"))
-        done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "2")
-        assert done.returncode == 0, done.stderr
+        done = hpltune.well("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "2")
         assert (f"Caution: {BUSY}" in done.stdout) == (load > 0)
     return home / "data/hpltune.db"
 
 
 def text_of(*command: str) -> Callable[[Run, Path], str]:
     def text(hpltune: Run, _home: Path) -> str:
-        done = hpltune(*command)
-        assert done.returncode == 0, done.stderr
+        done = hpltune.well(*command)
         return " ".join(done.stdout.split())
 
     return text
@@ -43,16 +41,14 @@ def text_of(*command: str) -> Callable[[Run, Path], str]:
 
 def page_of(*command: str, option: str = "--html") -> Callable[[Run, Path], str]:
     def text(hpltune: Run, home: Path) -> str:
-        done = hpltune(*command, option, "page.html")
-        assert done.returncode == 0, done.stderr
+        hpltune.well(*command, option, "page.html")
         return (home / "page.html").read_text()
 
     return text
 
 
 def parquet(hpltune: Run, home: Path) -> str:
-    done = hpltune("export", "parquet", STUDIES[0], "-o", "study.parquet")
-    assert done.returncode == 0, done.stderr
+    hpltune.well("export", "parquet", STUDIES[0], "-o", "study.parquet")
     table = pq.read_table(home / "study.parquet")
     assert all(BUSY in told for told in table.column("cautions").to_pylist())
     return str(table.schema.metadata[b"PANDAS_ATTRS"])

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from as_user import Run, program
+from present import present
 from record_builders import a_study, add_facts, begun, finished
 from replayed import replaying
 
@@ -22,7 +23,7 @@ from results.record import SIMULATOR, StudyNotes, ToldCaution
 from results.report.model import Sentence, Table
 from results.store.store import Store
 from tuner.asks.check import CheckAsk, CheckVerdict
-from tuner.commands.campaigns.check import CheckRequest, CheckResult, check
+from tuner.commands.campaigns.check import CheckRequest, CheckResult, check, check_of_study
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
 from tuner.errors import TunerError, UsageError
 from tuner.events import OTHERS, Event, Notice, TrialEnded
@@ -95,9 +96,7 @@ def checked(request: CheckRequest) -> CheckResult:
 
 def junit_case(file: Path) -> ET.Element:
     assert "⟦" not in file.read_text(), "what the program calls a field is no word for people"
-    case = ET.fromstring(file.read_text()).find("testsuite/testcase")  # noqa: S314
-    assert case is not None
-    return case
+    return present(ET.fromstring(file.read_text()).find("testsuite/testcase"))  # noqa: S314
 
 
 @pytest.mark.usefixtures("mpirun")
@@ -134,8 +133,7 @@ def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
     assert facts["baseline_gflops"] == list(BEFORE)
     assert facts["gflops"] == [1.801, 1.799, 1.8]
     case = junit_case(home / "check.xml")
-    failure = case.find("failure")
-    assert failure is not None
+    failure = present(case.find("failure"))
     assert failure.get("message", "").startswith("Slower: the machine lost 10.0 % of its rate, and with a")
 
 
@@ -269,6 +267,19 @@ def test_a_reference_in_turn_tells_the_day_of_the_machine_from_the_configuration
         assert store.study(result.measured.study.name).notes.like == "before#1"
 
 
+@pytest.mark.usefixtures("mpirun", "quiet")
+def test_a_check_goes_on_without_a_reference_that_fails_and_its_study_tells_the_same(home: Path, database: str) -> None:
+    add_reference(database)
+    fails = {"when": {"NB": 50}, "gflops": 4.0, "passed": False, "residual": 99.0}
+    replaying(home, {"when": {"NB": 100}, "gflops": 2.0}, fails, spread=0.002)
+    ask = CheckAsk("before", reference="fixed", runs=4)
+    result = checked(CheckRequest(ask, db=database))
+    with Store.open(database) as store:
+        runs = store.records(result.measured.study.name)
+        assert [run.params["side"] for run in runs] == ["before", "fixed", "fixed", "before", "before", "before"]
+        assert check_of_study(store, ask, result.measured.study.name).sentence == result.sentence
+
+
 STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)
 """Rates of earlier checks."""
 
@@ -342,9 +353,7 @@ def test_a_check_that_is_stopped_has_no_answer(database: str, xhpl: Fake) -> Non
 def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, database: str) -> None:
     with pytest.raises(TunerError, match="there is no such file"):
         checked(CheckRequest(CheckAsk("before"), junit=home / "check.xml", db=database))
-    error = junit_case(home / "check.xml").find("error")
-    assert error is not None
-    assert "there is no such file" in error.get("message", "")
+    assert "there is no such file" in present(junit_case(home / "check.xml").find("error")).get("message", "")
 
 
 ROWS = """T/V                N    NB     P     Q               Time                 Gflops

@@ -1,8 +1,6 @@
 """An HPL.dat for a machine of which only a few figures are known."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from tuner.commands.described_dat import described_dat
 from tuner.errors import UsageError
 from tuner.units import parse_bytes
 
-Run = Callable[..., CompletedProcess[str]]
 LARGE = DatAsk(nodes=16, cores=64, memory="256GiB", network="100g")
 
 
@@ -31,29 +28,13 @@ def test_n_fills_most_of_the_memory_in_whole_blocks_and_fits_it() -> None:
 MACHINES = [
     (nodes, cores, memory, network)
     for nodes, cores, memory in [
-        (1, 4, "1GiB"),
-        (1, 7, "16GiB"),
-        (1, 52, "128GiB"),
-        (1, 97, "256GiB"),
-        (2, 31, "8GiB"),
-        (4, 4, "8GiB"),
-        (4, 31, "8GiB"),
-        (4, 97, "64GiB"),
-        (4, 127, "8GiB"),
-        (5, 12, "2GiB"),
-        (8, 46, "192GiB"),
-        (13, 64, "256GiB"),
-        (16, 58, "1TiB"),
-        (64, 127, "512GiB"),
-        (64, 256, "1.5TiB"),
-        (100, 96, "384GiB"),
-        (256, 23, "64GiB"),
-        (512, 104, "512GiB"),
-        (1021, 56, "192GiB"),
-        (1024, 128, "1024GiB"),
+        (1, 4, "1GiB"), (1, 7, "16GiB"), (1, 52, "128GiB"), (1, 97, "256GiB"), (2, 31, "8GiB"), (4, 4, "8GiB"),
+        (4, 31, "8GiB"), (4, 97, "64GiB"), (4, 127, "8GiB"), (5, 12, "2GiB"), (8, 46, "192GiB"), (13, 64, "256GiB"),
+        (16, 58, "1TiB"), (64, 127, "512GiB"), (64, 256, "1.5TiB"), (100, 96, "384GiB"), (256, 23, "64GiB"),
+        (512, 104, "512GiB"), (1021, 56, "192GiB"), (1024, 128, "1024GiB"),
     ]
     for network in ("100m", "10g", "200g")
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("nodes", "cores", "memory", "network"), MACHINES)

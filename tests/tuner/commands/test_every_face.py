@@ -40,8 +40,7 @@ def db(home: Path) -> str:
 
 
 def said(hpltune: Run, *words: str) -> str:
-    done = hpltune(*words)
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well(*words)
     return " ".join(done.stdout.split())
 
 

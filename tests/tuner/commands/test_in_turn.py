@@ -18,7 +18,8 @@ from results.report.model import Sentence
 from results.stats.occasions import Occasions
 from results.store.store import Store
 from tuner.asks.compare import CompareAsk
-from tuner.commands.campaigns.in_turn import InTurnRequest, InTurnResult, compare_in_turn
+from tuner.commands.campaigns.in_turn import InTurnRequest, compare_in_turn
+from tuner.commands.stored.compare import CompareResult
 from tuner.errors import UsageError
 from tuner.events import Event, TrialEnded
 from tuner.options import TuneOptions
@@ -66,25 +67,30 @@ def rates_now(home: Path, before: float, after: float, **more: Any) -> None:
     replaying(home, *runs, spread=0.01)
 
 
-def compared(
-    database: str, *names: str, listener: Callable[[Event], None] = lambda _: None, **more: Any
-) -> InTurnResult:
+def compared(database: str, *names: str, stop_after: int = 0, **more: Any) -> CompareResult | str:
+    ended, stop = list[Event](), StopRequest()
+
+    def listener(event: Event) -> None:
+        ended.extend([event] if isinstance(event, TrialEnded) else [])
+        if stop_after and len(ended) == stop_after:
+            stop.ask()
+
     request = InTurnRequest(CompareAsk(names or ("after", "before")), db=database, **more)
-    return compare_in_turn(request, listener, StopRequest())
+    return compare_in_turn(request, listener, stop)
 
 
-def facts_of(result: InTurnResult) -> Mapping[str, Any]:
-    assert result.found is not None
-    facts = result.found.report().facts
+def facts_of(result: CompareResult | str) -> Mapping[str, Any]:
+    assert isinstance(result, CompareResult)
+    facts = result.report().facts
     assert isinstance(facts, list)
     [pair] = facts
     assert isinstance(pair, dict)
     return pair
 
 
-def said(result: InTurnResult) -> str:
-    assert result.found is not None
-    return " ".join(part.text for part in result.found.report().parts if isinstance(part, Sentence))
+def said(result: CompareResult | str) -> str:
+    assert isinstance(result, CompareResult)
+    return " ".join(part.text for part in result.report().parts if isinstance(part, Sentence))
 
 
 @pytest.mark.heavy
@@ -112,7 +118,7 @@ def test_a_difference_that_two_occasions_would_hide_shows_in_one(home: Path, dat
 @pytest.mark.usefixtures("mpirun", "two")
 def test_each_round_runs_all_sides_in_the_other_order_and_the_study_keeps_the_runs(home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05)
-    assert compared(database, rounds=4).study == "compare-1"
+    compared(database, rounds=4)
     with Store.open(database) as store:
         runs = store.records("compare-1")
         assert store.study("compare-1").state == "complete"
@@ -123,25 +129,10 @@ def test_each_round_runs_all_sides_in_the_other_order_and_the_study_keeps_the_ru
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun", "two")
-def test_the_kept_study_tells_the_same_when_it_is_compared_by_its_sides(
-    hpltune: Run, home: Path, database: str
-) -> None:
+def test_the_command_tells_the_verdict_and_its_study_tells_the_same(hpltune: Run, home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05)
-    facts = facts_of(compared(database))
-    done = hpltune("compare", "compare-1", "--by", "side", "--db", database, "--json")
-    assert done.returncode == 0, done.stderr
-    [again] = json.loads(done.stdout)
-    assert again["test"] == "paired"
-    assert again["interval_percent"] == pytest.approx(facts["interval_percent"])
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("mpirun", "two")
-def test_the_command_prints_the_verdict_and_json_beside_its_progress(hpltune: Run, home: Path, database: str) -> None:
-    rates_now(home, 1.0, 1.05)
-    names = ("compare", "before", "after", "--interleaved", "--db", database, "--rounds", "4")
-    done = hpltune(*names)
-    assert done.returncode == 0, done.stderr
+    names = ("compare", "after", "before", "--interleaved", "--db", database, "--rounds", "4")
+    done = hpltune.well(*names)
     assert "In turn: the best of each study once a round" in done.stdout
     assert "Measured in turn, in one occasion (4 rounds, study compare-1)" in " ".join(done.stdout.split())
     scripted = hpltune(*names, "--json")
@@ -153,47 +144,28 @@ def test_the_command_prints_the_verdict_and_json_beside_its_progress(hpltune: Ru
         "failures": [],
         "unlike": [],
     }
+    [again] = hpltune.told("compare", "compare-2", "--by", "side", "--db", database)
+    assert again["test"] == "paired"
+    assert again["interval_percent"] == pytest.approx(pair["interval_percent"])
 
 
 @pytest.mark.usefixtures("mpirun", "two")
 def test_a_stop_keeps_what_ran_and_tells_what_it_tells(home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05)
-    stop, ended = StopRequest(), list[Event]()
-
-    def stop_after_three(event: Event) -> None:
-        ended.extend([event] if isinstance(event, TrialEnded) else [])
-        if len(ended) == 3:
-            stop.ask()
-
-    request = InTurnRequest(CompareAsk(("after", "before")), db=database)
-    result = compare_in_turn(request, stop_after_three, stop)
-    assert result.interrupted
-    assert "Stopped in round 2 of 6." in said(result)
+    assert "Stopped in round 2 of 6." in said(compared(database, stop_after=3))
     with Store.open(database) as store:
         assert len(store.records("compare-1")) == 3
         assert store.study("compare-1").state == "interrupted"
-
-
-@pytest.mark.usefixtures("mpirun", "two")
-def test_a_stop_before_each_side_ran_says_where_the_run_is(home: Path, database: str) -> None:
-    rates_now(home, 1.0, 1.05)
-    stop = StopRequest()
-
-    def stop_after_one(event: Event) -> None:
-        if isinstance(event, TrialEnded):
-            stop.ask()
-
-    result = compare_in_turn(InTurnRequest(CompareAsk(("after", "before")), db=database), stop_after_one, stop)
-    assert result.found is None
-    assert result.told == "Stopped in round 1 of 6. before has no valid run. Stored as study compare-1."
+    told = compared(database, stop_after=1)
+    assert told == "Stopped in round 1 of 6. before has no valid run. Stored as study compare-2."
 
 
 @pytest.mark.usefixtures("mpirun", "two")
 def test_a_side_of_which_no_run_counts_ends_with_1_and_says_why(hpltune: Run, home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05, passed=False, residual=99.0)
-    done = hpltune("compare", "before", "after", "--interleaved", "--db", database, "--rounds", "1")
-    assert done.returncode == 1
-    told = " ".join(done.stderr.split())
+    names = ("compare", "before", "after", "--interleaved", "--db", database, "--rounds", "4")
+    told = " ".join(hpltune.refused(*names, code=1).split())
+    assert "The rounds ended: before: its best configuration failed 2 times in a row: " in told
     assert "before has no valid run. Trial 1 does not count: " in told
     assert "Stored as study compare-1." in told
 

@@ -33,9 +33,7 @@ def test_what_is_stored_is_shown_and_exported(hpltune: Run, url: str) -> None:
     assert hpltune("show", "stored", "2", "--output", "--db", url).stdout.startswith("WR01C2R4")
     assert json.loads(hpltune("best", "--json", "--db", url).stdout)["ranking"][0]["median_gflops"] == 70.5
     for kind in ("csv", "jsonl", "md", "dat"):
-        done = hpltune("export", kind, "--db", url)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout
+        assert hpltune.well("export", kind, "--db", url).stdout
 
 
 @pytest.mark.parametrize(
@@ -48,18 +46,16 @@ def test_what_is_stored_is_shown_and_exported(hpltune: Run, url: str) -> None:
 def test_a_mistake_is_one_sentence_without_the_password(
     hpltune: Run, url: str, arguments: tuple[str, ...], words: str
 ) -> None:
-    done = hpltune(*arguments, "--db", url)
-    assert done.returncode == 1
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert PASSWORD[:6] not in done.stderr
+    said = hpltune.refused(*arguments, "--db", url, code=1)
+    assert words in said
+    assert said.count("\n") == 1
+    assert PASSWORD[:6] not in said
 
 
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Run, url: str) -> None:
     small = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=1000", "--trials", "2", "--confirm", "0")
-    done = hpltune("tune", *small, "--db", url, "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("tune", *small, "--db", url, "--json")
     assert PASSWORD[:6] not in done.stdout + done.stderr
     assert json.loads(done.stdout)["confirm"].endswith(f" --db postgresql://tuner@{url.rpartition('@')[2]}")
     studies = json.loads(hpltune("show", "--json", "--db", url).stdout)

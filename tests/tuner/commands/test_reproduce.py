@@ -27,8 +27,7 @@ def request(home: Path, *, trials: int) -> ReproduceRequest:
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_the_page_of_a_publication_is_written_beside_the_json(hpltune: Run, home: Path) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "0", "--html", "page.html", "--json")
-    assert done.returncode == 0, done.stderr
+    done = hpltune.well("reproduce", "kronos", "--trials", "0", "--html", "page.html", "--json")
     assert len(json.loads(done.stdout)["tests"]) == 8
     assert done.stderr.endswith("Wrote page.html. Open it in a browser.\n")
     page = (home / "page.html").read_text()
@@ -85,10 +84,9 @@ def test_a_stop_before_the_tests_are_simulated_is_a_result_that_says_so(home: Pa
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_reproduce_without_any_result_is_an_error_and_no_page(hpltune: Run, home: Path) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "2", "--limit", "0.01s", "--html", "page.html")
-    assert done.returncode == 1
+    said = hpltune.refused("reproduce", "kronos", "--trials", "2", "--limit", "0.01s", "--html", "page.html", code=1)
     assert not (home / "page.html").exists()
-    assert "hpltune: no simulation gave a result; the last one: the simulation was stopped at its time" in done.stderr
+    assert "hpltune: no simulation gave a result; the last one: the simulation was stopped at its time" in said
 
 
 @pytest.mark.process

@@ -56,9 +56,7 @@ def test_studies_are_deleted_with_their_trials_and_folders(
     hpltune: Run, home: Path, stored: Callable[..., Path]
 ) -> None:
     folders = [stored(name) for name in ("one", "two", "three")]
-    done = hpltune("study", "delete", "one", "two", "--yes")
-    assert done.returncode == 0, done.stderr
-    assert "Study one: 1 trial\n" in done.stdout
+    assert "Study one: 1 trial\n" in hpltune.well("study", "delete", "one", "two", "--yes").stdout
     assert names(home) == ["three"]
     assert [folder.exists() for folder in folders] == [False, False, True]
     assert [one.name for one in (home / "data" / "best").iterdir()] == ["three"]
@@ -75,9 +73,7 @@ def test_a_study_at_work_is_neither_deleted_nor_renamed_nor_begun(
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         for arguments in ("study delete one --yes", "study rename one two", "tune --study one", "blas --study one"):
-            done = hpltune(*arguments.split())
-            assert done.returncode == 1
-            assert f"study one is being run by process {process.pid} on " in done.stderr
+            assert f"study one is being run by process {process.pid} on " in hpltune.refused(*arguments.split(), code=1)
         process.communicate("")
     assert names(home) == ["one"]
 
@@ -101,8 +97,7 @@ def test_a_renamed_study_keeps_its_trials_and_takes_its_folders_along(
 @pytest.mark.usefixtures("simgrid")
 def test_a_study_goes_on_where_the_same_cluster_is_named_again(hpltune: Run) -> None:
     tune = ("tune", "--cluster", "kronos", "--study", "again")
-    begun = hpltune(*tune, "--set", "N=1000", "--set", "NB=64,128", "--trials", "1", "--space", "quick")
-    assert begun.returncode == 0, begun.stderr
+    hpltune.well(*tune, "--set", "N=1000", "--set", "NB=64,128", "--trials", "1", "--space", "quick")
     assert hpltune(*tune, "--resume", "--trials", "2").returncode == 0
     other = hpltune("tune", "--cluster", "infiniband64", "--study", "again", "--resume", "--trials", "3")
     assert "study again was begun on another cluster, or its file was changed since" in other.stderr

@@ -6,17 +6,10 @@ from statistics import median
 from typing import get_args
 
 import pytest
-from engine_contract import (
-    CONDITIONAL,
-    FAILED,
-    SMALL,
-    EngineContract,
-    MakeEngine,
-    drive,
-    space_of,
-)
+from engine_contract import CONDITIONAL, FAILED, SMALL, EngineContract, MakeEngine, drive, space_of
 from landscape import Landscape
 from optuna_tpe import OptunaTpe
+from present import present
 
 from hpl.params import Scalar
 from search_spaces.load import load
@@ -208,8 +201,7 @@ def test_the_fastest_of_disturbed_runs_is_what_a_configuration_reaches_at_least(
 
 def test_one_at_a_time_judges_repeats_by_their_median() -> None:
     engine = make_engine("one-at-a-time", space_of(SMALL), 0)
-    point = engine.ask()
-    assert point is not None
+    point = present(engine.ask())
     for gflops in (10.0, 99.0, 11.0):
         engine.tell(point, Outcome(gflops))
     engine.tell(point, FAILED)
@@ -276,8 +268,7 @@ def test_bayes_beats_random_search() -> None:
         engine = make_engine(name, space, seed)
         asked = []
         for _ in range(30):
-            point = engine.ask()
-            assert point is not None
+            point = present(engine.ask())
             asked.append((landscape.measure(point), landscape.rate(point)))
             engine.tell(point, Outcome(asked[-1][0]))
         return max(asked)[1]
@@ -293,8 +284,7 @@ def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
     for seed in range(3):
         engine, landscape = make_engine("bayes", space, seed), Landscape(space, seed)
         for number in range(60):
-            point = engine.ask()
-            assert point is not None
+            point = present(engine.ask())
             engine.tell(point, FAILED if point["blas"] == "blis" else Outcome(landscape.rate(point)))
             late[point["blas"]] += number >= 30
     of_all_points = Counter(point["blas"] for point in space)["blis"] / len(space)

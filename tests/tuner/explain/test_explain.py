@@ -39,8 +39,8 @@ from tuner.options import TuneOptions
 from tuner.reports.explanation import apart, depends, explanation_parts, glossary, untested
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
+from tuner.study.sizing.pilot import PROGRAM
 from tuner.trial.ladder import outcome_of
-from tuner.tuning.pilot import PROGRAM
 
 LAYOUTS = SMALL + 'layout = "auto"\n'
 CROSSED = """

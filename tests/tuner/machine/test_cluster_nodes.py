@@ -34,8 +34,8 @@ from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.real_cluster import RealCluster, check_parallel
 from tuner.machine.survey import Instruments, SurveyWish, survey
 from tuner.options import TuneOptions
+from tuner.study.sizing.size import load_space
 from tuner.trial.plan import require_settings
-from tuner.tuning.sizing import load_space
 from tuner.user_dirs import UserDirs
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
@@ -46,7 +46,7 @@ N1 = NodeSays("n1", "n1", "x86_64", "EPYC", 8, 2**34, ("eth0",), "mpirun (Open M
 N2 = replace(N1, node="n2", hostname="n2")
 
 
-def site() -> Inventory:
+def machine() -> Inventory:
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
     here = Inventory(host_facts(peak.cores), peak, (MPI,), (), {})
     nodes = Nodes(CLUSTER.hosts, 4, 2, 2**30, CLUSTER)
@@ -297,35 +297,35 @@ def test_the_doctor_starts_ranks_on_all_nodes_and_says_what_prevents_it(tmp_path
 
 
 def test_a_cluster_is_its_nodes_together() -> None:
-    whole = site()
+    whole = machine()
     assert (whole.host.physical_cores, whole.free_bytes()) == (8, 4 * 2**30)
     assert whole.machine(all_blas=True, N=None).nodes == 4
     assert whole.facts()["node_names"] == ["n1", "n2", "n3", "n4"]
 
 
 def test_parts_of_a_cluster_share_no_node_and_leave_out_what_is_over() -> None:
-    parts = [part_of(site(), number, 3) for number in range(3)]
+    parts = [part_of(machine(), number, 3) for number in range(3)]
     assert [one.node_names for one in parts] == [("n1",), ("n2",), ("n3",)]
     assert [one.rpeak.gflops for one in parts] == [25.0] * 3
 
 
 def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
-    left = without_nodes(site(), ("n2",))
+    left = without_nodes(machine(), ("n2",))
     assert left.node_names == ("n1", "n3", "n4")
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
     with pytest.raises(TunerError, match="go on with `hpltune tune ⟦resume⟧`"):
-        without_nodes(site(), CLUSTER.hosts)
+        without_nodes(machine(), CLUSTER.hosts)
 
 
 def test_what_is_left_has_configurations_whatever_n_the_pilots_will_tell() -> None:
-    space = load_space(TuneOptions(), without_nodes(site(), ("n2",)), "parameters = { DEPTH = [0, 1] }")
+    space = load_space(TuneOptions(), without_nodes(machine(), ("n2",)), "parameters = { DEPTH = [0, 1] }")
     assert (len(space), space.first["grid"], space.first["NB"], space.largest_n) == (2, "2x3", 192, 0)
 
 
 def test_one_node_has_no_network_between_its_ranks() -> None:
     with pytest.raises(TunerError, match=r"net.mtu: all ranks run on n3 and speak through its memory, so .* nothing"):
-        require_settings(["NB", "net.mtu"], part_of(site(), 2, 4))
-    require_settings(["NB"], part_of(site(), 2, 4))
+        require_settings(["NB", "net.mtu"], part_of(machine(), 2, 4))
+    require_settings(["NB"], part_of(machine(), 2, 4))
 
 
 def test_trials_at_a_time_need_nodes_of_their_own() -> None:
@@ -385,10 +385,10 @@ def test_ucx_gets_the_ports_of_the_interfaces_that_somebody_named_and_else_all_o
 
 
 def test_through_slurm_it_is_said_that_nobody_tells_ucx_of_interfaces() -> None:
-    site = Cluster(name="site", backend="slurm", interfaces=("ib0",), batch=Slurm(nodes=2))
-    assert "name the devices with mpi.UCX_NET_DEVICES" in (through_batch_system(site, "openmpi") or "")
-    assert through_batch_system(site, "mpich") is None, "it gets UCX_NET_DEVICES with the names of the interfaces"
-    assert through_batch_system(site.model_copy(update={"interfaces": ()}), "openmpi") is None
+    cluster = Cluster(name="site", backend="slurm", interfaces=("ib0",), batch=Slurm(nodes=2))
+    assert "name the devices with mpi.UCX_NET_DEVICES" in (through_batch_system(cluster, "openmpi") or "")
+    assert through_batch_system(cluster, "mpich") is None, "it gets UCX_NET_DEVICES with the names of the interfaces"
+    assert through_batch_system(cluster.model_copy(update={"interfaces": ()}), "openmpi") is None
 
 
 def test_infiniband_that_use_interfaces_leaves_out_is_told(tmp_path: Path) -> None:
@@ -463,11 +463,7 @@ def facts(*cores: int, limit_s: float | None = None) -> BatchFacts:
     ("told", "cores", "sentences"),
     [
         (facts(48, 48), None, []),
-        (
-            facts(8, 48, 48),
-            None,
-            [DIFFERENT],
-        ),
+        (facts(8, 48, 48), None, [DIFFERENT]),
         (facts(8, 48, 48), 48, []),
         (facts(8, 48, 48, limit_s=3600.0), None, []),
     ],

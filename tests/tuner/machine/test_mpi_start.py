@@ -26,8 +26,6 @@ from tuner.machine.survey import Instruments, usable_mpis
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 
-FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
-
 
 @pytest.fixture(autouse=True)
 def no_variables_of_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,8 +57,7 @@ def counting(open_mpi: Mpi, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     folder, starts = home / "bin", home / "starts"
     folder.mkdir()
     program(
-        folder / "mpirun",
-        f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {starts}\nexec {open_mpi.mpirun} "$@"\n',
+        folder / "mpirun", f'#!/bin/sh\n[ "$1" = --version ] || echo "$@" >> {starts}\nexec {open_mpi.mpirun} "$@"\n'
     )
     program(folder / "mpicc", f'#!/bin/sh\nexec {open_mpi.mpicc} "$@"\n')
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

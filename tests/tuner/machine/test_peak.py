@@ -30,35 +30,35 @@ LIBRARY = BlasLibrary("openblas", "openblas", "1", Path("/lib/openblas.so"), Thr
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
 
 
-def site(dgemm_gflops: float, rpeak: Rpeak | None = None) -> Inventory:
+def machine(dgemm_gflops: float, rpeak: Rpeak | None = None) -> Inventory:
     """Two cores of 41.6 GFLOPS each, and what dgemm gives on one of them."""
     probes = {"openblas": (Probe(LIBRARY, "auto", "Sapphirerapids", dgemm_gflops),)}
     return Inventory(host_facts(2), rpeak or Rpeak(83.2, 2, 2.6, 16, "", ()), (MPI,), (), probes)
 
 
 def test_the_ceiling_of_forecasts_is_what_dgemm_gives_on_all_cores_where_that_is_above_rpeak() -> None:
-    assert site(104.0).ceiling_gflops == 208.0
-    assert site(38.0).ceiling_gflops == 83.2
+    assert machine(104.0).ceiling_gflops == 208.0
+    assert machine(38.0).ceiling_gflops == 83.2
 
 
 def test_the_ceiling_of_a_hybrid_cpu_counts_dgemm_for_its_strongest_cores_only() -> None:
-    assert site(104.0, Rpeak(60.0, 2, 2.6, 16, "", (), strongest=1.5)).ceiling_gflops == pytest.approx(2 * 104 / 1.5)
+    assert machine(104.0, Rpeak(60.0, 2, 2.6, 16, "", (), strongest=1.5)).ceiling_gflops == pytest.approx(2 * 104 / 1.5)
 
 
 def test_dgemm_of_this_host_is_no_ceiling_for_nodes_whose_peak_the_cluster_file_says() -> None:
     cluster = Cluster(name="old", backend="ssh", hosts=("n1", "n2"), node=NodeFacts(rpeak_gflops=3.5))
     nodes = Nodes(("n1", "n2"), 2, 1, 2**30, cluster)
-    old = on_nodes(site(104.0), nodes, Rpeak(7.0, 2, 1.75, 2, "", ()))
+    old = on_nodes(machine(104.0), nodes, Rpeak(7.0, 2, 1.75, 2, "", ()))
     assert old.ceiling_gflops == 7.0
     assert dgemm_beats_peak(old.rpeak, old.dgemm_gflops) is None
-    alike = on_nodes(site(104.0), replace(nodes, cluster=cluster.model_copy(update={"node": NodeFacts()})), old.rpeak)
-    assert alike.ceiling_gflops == 208.0
+    unstated = replace(nodes, cluster=cluster.model_copy(update={"node": NodeFacts()}))
+    assert on_nodes(machine(104.0), unstated, old.rpeak).ceiling_gflops == 208.0
 
 
 def test_a_study_keeps_how_fast_dgemm_is_beside_the_peak_of_a_core() -> None:
-    facts = site(104.0).facts()
+    facts = machine(104.0).facts()
     assert (facts["core_dgemm_gflops"], facts["core_rpeak_gflops"]) == (104.0, 41.6)
-    assert "core_dgemm_gflops" not in replace(site(1.0), probes={}).facts()
+    assert "core_dgemm_gflops" not in replace(machine(1.0), probes={}).facts()
 
 
 @pytest.mark.parametrize(

@@ -66,14 +66,12 @@ def test_slurm_is_asked_for_other_nodes_than_a_bad_one(
 def test_a_bad_node_is_refused_and_so_are_too_few_others(
     hpltune: Run, slurm: SlurmLab, cluster: str, asked: Path
 ) -> None:
-    done = hpltune("tune", "--cluster", cluster, "--nodes-check", "refuse", *FAST)
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "the nodes of lab are not ready: n2 is out: " in done.stderr
-    assert "asks Slurm for others than slow ones" in done.stderr
+    said = hpltune.refused("tune", "--cluster", cluster, "--nodes-check", "refuse", *FAST, code=3)
+    assert "the nodes of lab are not ready: n2 is out: " in said
+    assert "asks Slurm for others than slow ones" in said
     Path(cluster).write_text(Path(cluster).read_text().replace("nodes = 1", "nodes = 2"))
-    few = hpltune("tune", "--cluster", cluster, "--nodes-check", "drop", *FAST)
-    assert few.returncode == 3, few.stdout + few.stderr
-    assert "a trial takes 2 nodes, and 1 node of Slurm can be used" in few.stderr
+    said = hpltune.refused("tune", "--cluster", cluster, "--nodes-check", "drop", *FAST, code=3)
+    assert "a trial takes 2 nodes, and 1 node of Slurm can be used" in said
     assert not asked.exists(), "no study was begun"
     until(lambda: slurm.jobs() == [])
 

@@ -159,9 +159,7 @@ def test_a_plan_changes_nothing(user_dirs: UserDirs, tools: Path) -> None:
     assert list(user_dirs.cache.rglob("prefix")) == []
 
 
-def test_clean_removes_what_setup_and_builds_left_and_nothing_else(
-    user_dirs: UserDirs,
-) -> None:
+def test_clean_removes_what_setup_and_builds_left_and_nothing_else(user_dirs: UserDirs) -> None:
     for name in ("builds", "prefix", "source", "venv-1234", "somebody-elses"):
         (user_dirs.cache / name).mkdir()
         (user_dirs.cache / name / "file").write_text("x")

@@ -58,7 +58,7 @@ def test_the_space_of_a_csv_is_its_full_runs(tmp_path: Path) -> None:
     points = [(point["NB"], point["grid"]) for point in replayed.space("all")]
     assert sorted(points) == [(64, "1x2"), (128, "1x2"), (128, "2x1")]
     assert replayed.space("all").first["N"] == 5000
-    assert (replayed.machine.cores, replayed.nodes, replayed.noisy) == (2, 1, True)
+    assert (replayed.landscape.machine.cores, replayed.landscape.nodes, replayed.noisy) == (2, 1, True)
 
 
 def test_each_of_the_runs_of_a_configuration_answers_once_in_the_order_of_the_seed(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.reports.figures.size import size
 from tuner.study.names import TEXTBOOK
-from tuner.tuning.extrapolation import Extrapolation
-from tuner.tuning.prediction import NOT_MEASURED, NotedPrediction, Rival, note_prediction
+from tuner.study.sizing.extrapolation import Extrapolation
+from tuner.study.sizing.prediction import NOT_MEASURED, NotedPrediction, RivalInTurn, note_prediction
 
 FULL = Extrapolation(
     N=20_000, coefficients=(1e-11, 1e-9, 0.0), time_s=88.9, gflops=60.0, gflops_range=(55.0, 65.0), largest_n=6000
@@ -83,7 +83,7 @@ def test_a_run_there_is_drawn_and_judged(store: Store, gflops: float, where: str
     assert f"A run there gave {gflops:.2f} GFLOPS, {where} that range." in said
 
 
-MEASURED = NotedPrediction(FULL, 1, "NB=256", 12_000, 58.0, (Rival(3, TEXTBOOK, 50.0, 0.1),))
+MEASURED = NotedPrediction(FULL, 1, "NB=256", 12_000, 58.0, (RivalInTurn(3, TEXTBOOK, 50.0, 0.1),))
 GAIN = "In turn at N=12000, NB=256 gave 58 GFLOPS, 16.0% more than the textbook (50)"
 
 

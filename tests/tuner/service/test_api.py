@@ -110,14 +110,6 @@ def test_pages_of_trials_hold_each_once_in_order(client: TestClient, kept: Keep)
     assert rest["next_cursor"] is None
 
 
-def test_the_best_come_first(client: TestClient, kept: Keep) -> None:
-    kept("one", 70.0, 75.0, 72.0)
-    best = client.get(f"{CAMPAIGNS}/one/best", params={"count": 2}).json()
-    assert [entry["trial"] for entry in best["ranking"]] == [2, 3]
-    assert best["ranking"][0]["params"]["NB"] == 128
-    assert best["campaign"] == "one"
-
-
 def test_files_of_a_campaign_can_be_taken_home(client: TestClient, kept: Keep) -> None:
     kept("one", 70.0, 75.0)
     of_one = {name: client.get(f"{CAMPAIGNS}/one/{name}") for name in ("HPL.dat", "trials.csv", "trials.jsonl")}

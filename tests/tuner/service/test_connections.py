@@ -78,11 +78,16 @@ def closed(one: socket.socket) -> bool:
         return True
 
 
-@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\nX: "], ids=["nothing", "half a head"])
-def test_a_head_that_does_not_come_ends_its_connection(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes
+BODY = b"POST /api/v1/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+
+
+@pytest.mark.parametrize(
+    ("limit", "begin"), [("HEAD_S", b""), ("HEAD_S", HALF), ("BODY_S", BODY)], ids=["nothing", "half a head", "a body"]
+)
+def test_a_head_or_a_body_that_does_not_come_ends_its_connection(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, begin: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.2)
+    monkeypatch.setattr(connections, limit, 0.2)
     with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, begin) as (one,):
         assert closed(one)
         assert service.client.get("/healthz").status_code == 200
@@ -99,16 +104,6 @@ def test_who_begins_no_handshake_takes_no_place_from_others(tmp_path: Path) -> N
             assert service.client.get("/healthz").status_code == 200
         with half_open(str(service.client.base_url), 1, b"GET / HTTP/1.1\r\n\r\n") as (plain,):
             assert closed(plain), "what is no handshake ends it"
-        assert service.client.get("/healthz").status_code == 200
-
-
-def test_a_body_that_does_not_come_ends_its_connection(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "BODY_S", 0.2)
-    begin = b"POST /api/v1/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
-    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, begin) as (one,):
-        assert closed(one)
         assert service.client.get("/healthz").status_code == 200
 
 

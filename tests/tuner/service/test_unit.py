@@ -75,8 +75,7 @@ def test_the_program_takes_the_calls_of_cron_and_of_the_unit(hpltune: Run, servi
     url = str(service.client.base_url)
     asked = [url if word == "http://127.0.0.1:8475" else word for word in words[1:]]
     assert url in asked
-    made = hpltune("--server", url, "tune", "--xhpl", OFFERED, *STUDY)
-    assert made.returncode == 0, made.stderr
+    hpltune.well("--server", url, "tune", "--xhpl", OFFERED, *STUDY)
     ran = hpltune(*asked)
     assert ran.returncode in {0, *(CODES[verdict] for verdict in FAILABLE)}, ran.stderr
     assert "Handed in campaign check-first-1 at " in ran.stdout

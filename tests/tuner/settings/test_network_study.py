@@ -123,10 +123,7 @@ def test_a_value_that_lets_nodes_start_anew_is_blamed_once_and_no_node_is_taken_
     told = f'[ "$(hostname)" = h1 ] && n=$(($(wc -c <{boots}) / 4)) || n=$((($(wc -c <{boots}) + 2) / 4))'
     boot = 'printf "6f1d1b0e-7f0a-4a57-8c39-9a2f5a0c7d%02d\\n" $n'
     head_of = f'#!/bin/sh\ncase "$*" in *boot_id) {told}; {boot}; exit;; esac\n'
-    with (
-        lab.planted("ip", ip + 'exec /sbin/ip "$@"\n'),
-        lab.planted("head", head_of + 'exec /usr/bin/head "$@"\n'),
-    ):
+    with lab.planted("ip", ip + 'exec /sbin/ip "$@"\n'), lab.planted("head", head_of + 'exec /usr/bin/head "$@"\n'):
         done = head(*tune, "--study", "anew", "--set", "NB=32,64,96", "--set", f"net.mtu={values}")
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, said + done.stderr

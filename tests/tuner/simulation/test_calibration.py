@@ -7,18 +7,18 @@ import pytest
 from record_builders import DISTURBED, QUIET, finished
 
 from results.disturbance import Conditions
-from tuner.simulation.calibration import CheckedRanks, Measurements, check_of, check_points
+from tuner.simulation.calibration import Measurements, check_of, check_points
 from tuner.simulation.simulator import Simulated
 
 
 def test_checks_fill_all_cores_and_grow_with_the_nodes() -> None:
-    one = check_points(CheckedRanks(4, "openblas", "auto"), 8192, 12)
+    one = check_points({}, 4, 8192, 12)
     assert {point["grid"] for point in one} == {"1x4", "2x2", "4x1"}
     assert {point["N"] for point in one} == {2000, 3000, 4000, 6000, 8000}
-    eight = check_points(CheckedRanks(4, "openblas", "auto", nodes=8, binding="none"), 16384, 12)
+    eight = check_points({"binding": "none"}, 4, 16384, 12, nodes=8)
     assert {point["N"] for point in eight} == {4000, 6000, 8000, 12000, 16000}
     assert {point["binding"] for point in eight} == {"none"}
-    assert {point["N"] for point in check_points(CheckedRanks(4, "openblas", "auto"), 1500, 2)} == {1500}
+    assert {point["N"] for point in check_points({}, 4, 1500, 2)} == {1500}
 
 
 def test_of_a_blas_only_undisturbed_timings_count_and_what_was_disturbed_each_time_is_measured_again() -> None:

@@ -33,8 +33,8 @@ from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.study.objective import of_study
 from tuner.study.session import StudyContext, StudySession
+from tuner.study.warm_start import Advice
 from tuner.trial.workbench import Workbench
-from tuner.tuning.warm_start import Advice
 from tuner.user_dirs import UserDirs
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]

@@ -12,9 +12,9 @@ from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
 from tuner.simulation.reproduction import neighbours, published, search, setting_losses
 from tuner.simulation.session import virtual_session
-from tuner.simulation.study import VirtualStudy
 from tuner.stopping import StopRequest
 from tuner.study.session import StudyContext
+from tuner.study.sized_study import SizedStudy
 from tuner.user_dirs import UserDirs
 
 KRONOS = published("kronos")
@@ -26,13 +26,18 @@ FEW = {
 
 
 @pytest.fixture
-def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
+def study(home: Path, simgrid: object) -> Iterator[SizedStudy]:
     """A search of one trial in a small space; seed 2 begins five settings away from the best."""
     assert simgrid
     places = UserDirs.of_user()
     site = SimulatedCluster.open(load_cluster("kronos"), places, None, None)
     options = TuneOptions(
-        space="kronos-free", engine="random", budget=Budget(trials=1), overrides=FEW, cluster=cluster_dict(site.cluster)
+        space="kronos-free",
+        engine="random",
+        seed=2,
+        budget=Budget(trials=1),
+        overrides=FEW,
+        cluster=cluster_dict(site.cluster),
     )
     with Store.open(home / "own.db") as store:
         bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
@@ -40,12 +45,12 @@ def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
             yield study
 
 
-def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: VirtualStudy) -> None:
-    best = search(study, "random", 2)
+def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: SizedStudy) -> None:
+    best = search(study)
     assert best is not None
     found = setting_losses(study, best, KRONOS, 8)
-    assert {row.name for row in found} == set(study.space.varying)
+    assert {row.name for row in found} == set(study.session.space.varying)
     assert {row.name for row in found if row.assumed is not None} == {"BCAST", "DEPTH", "SWAP", "NBMIN"}
-    simulated = {entry.key for entry in study.ranking()}
-    assert all(study.space.key(point) in simulated for _, point in neighbours(study, best.params))
+    simulated = {entry.key for entry in study.session.ranking()}
+    assert all(study.session.space.key(point) in simulated for _, point in neighbours(study, best.params))
     assert all(row.worst_loss >= 0 for row in found)

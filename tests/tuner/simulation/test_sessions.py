@@ -100,7 +100,7 @@ def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(home: Pat
     with Store.open(home / "own.db") as store:
         context = StudyContext(store, events.append, StopRequest(), home / "runs")
         with virtual_session("talked", options, site, context) as study:
-            study.search(Talkative(study.space, 0), 1)
+            replace(study, engine=Talkative(study.session.space, 0)).search()
     assert events.count(Notice("this one by chance")) == 2
 
 
@@ -115,6 +115,7 @@ def searched(home: Path, store: Store, site: SimulatedCluster, repeats: int = 1)
     options = TuneOptions(
         space="quick",
         engine="random",
+        seed=3,
         budget=Budget(trials=4),
         overrides={"N": ["600"]},
         cluster=cluster_dict(site.cluster),
@@ -128,7 +129,7 @@ def searched(home: Path, store: Store, site: SimulatedCluster, repeats: int = 1)
 
     context = StudyContext(store, hear, StopRequest(), home / "runs")
     with virtual_session("study", options, site, context) as study:
-        return study.search(study.engine("random", 3), repeats), ended
+        return study.search(repeats), ended
 
 
 def test_simulations_end_in_the_order_in_which_they_began(home: Path, kronos: SimulatedCluster) -> None:

@@ -75,12 +75,12 @@ def file_run(home: Path, store: Store, events: list[Event], losses: int) -> File
     prints = program(home / "xhpl", text)
     options = TuneOptions(xhpl=prints)
     workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
-    site = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
+    machine = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     dat = HplDat.together([HplParams(600, NB, 1, 2) for NB in (32, 64)])
     assert dat is not None
     placement = Placement(blas="xhpl", kernel="auto", ranks=2, threads=1, launch=Launch())
-    plan = placed(site, tuple(dat.runs()), render(dat), placement)
-    evaluator = replace(workbench.evaluator, machine=site, runner=LosesNodes(FAKE, losses))
+    plan = placed(machine, tuple(dat.runs()), render(dat), placement)
+    evaluator = replace(workbench.evaluator, machine=machine, runner=LosesNodes(FAKE, losses))
     book = FileBook(store, "run-HPL-1", home / "runs")
     return FileRun(plan, book, evaluator, 60.0, events.append, StopRequest())
 

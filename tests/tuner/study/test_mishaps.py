@@ -26,8 +26,7 @@ from tuner.engines.outcomes import FULL
 from tuner.errors import NodesLostError
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
-from tuner.scaling.runs import PlannedRun
-from tuner.scaling.sites import Choices, RealSite
+from tuner.scaling.runs import PlannedRun, ScalingSite
 from tuner.scaling.statistics import NodeOrder
 from tuner.stopping import StopRequest
 from tuner.study.file_run import FileBook, FileRun
@@ -99,7 +98,7 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
 def scale(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord]:
     """A run of a scaling analysis, which goes on without nodes that are lost."""
     store.create_study(a_study("study"))
-    site = RealSite(evaluator, Choices(nb=32, blas="xhpl", kernel="auto"))
+    site = ScalingSite(evaluator, {"NB": 32, "blas": "xhpl", "kernel": "auto"}, on=lambda _: evaluator)
     book = FileBook(store, "study", home / "runs")
     site.study = "study"
     site.launching = Launching(sites=[evaluator], book=book, listener=lambda _: None, stop=StopRequest())
@@ -125,11 +124,11 @@ USERS = {
 def test_each_event_has_one_answer_whoever_launched(home: Path, user: str) -> None:
     options = TuneOptions(xhpl=program(home / "xhpl", "#!/bin/sh\nexit 3\n"))
     workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
-    site = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
+    machine = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     for event in OF_STATUS:
         folder = home / event.name
         with Store.open(folder / "study.db") as store, Suffers(event) as runner:
-            evaluator = replace(workbench.evaluator, machine=site, runner=runner)
+            evaluator = replace(workbench.evaluator, machine=machine, runner=runner)
             if event.lasting:
                 with pytest.raises((NodesLostError, RunnerError), match="n2"):
                     USERS[user](folder, store, evaluator)

@@ -1,186 +1,265 @@
-"""Rounds of libraries: what is a round, when an order is known, and what is told of it."""
+"""What was disturbed and may still win runs again, while the budget allows it."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from record_builders import DISTURBED, a_study, begun, finished
-from report_reading import printed
+from as_user import Run
+from disturbing import disturbing
+from record_builders import DISTURBED, QUIET, finished
 
 from results.record import Kind, TrialRecord, TrialState
-from results.report.model import Report
-from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.reports.library_ranking import LibraryRanking
-from tuner.study.rounds import Rounds, contradicted, near
+from tuner.budget import Budget, Meter
+from tuner.clock import ToldClock
+from tuner.engines.outcomes import FULL, Fidelity, Question, Rung
+from tuner.events import Event, Notice, PhaseStarted
+from tuner.stopping import StopRequest
+from tuner.study.rounds import (
+    STEADY,
+    Competitor,
+    End,
+    FullRuns,
+    Played,
+    Rounds,
+    SteadyLoad,
+    extra_runs,
+    may_win,
+)
+from tuner.study.session import StudyContext
 
-NEAR = {"openblas": 100.0, "blis": 97.0}
-SPEEDS = {"openblas": 9.64, "atlas": 1.50, "blis": 0.39}
+
+def disturbed(number: int = 1, gflops: float = 40.0, key: str = "a") -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=DISTURBED)
 
 
-def rounds(rates: Mapping[str, float], count: int, session: int = 2) -> list[TrialRecord]:
-    """Runs of each library in so many rounds, each time in another order; rates differ by some tenths of a percent."""
-    runs = [
-        [
-            run(name, rates[name] * (1 + (-1) ** (turn + place) / 500), session=session)
-            for place, name in enumerate(rates)
-        ]
-        for turn in range(count)
+def quiet(number: int = 1, gflops: float = 60.0, key: str = "a") -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=QUIET)
+
+
+def test_a_disturbed_run_may_win_as_far_as_what_it_may_have_lost() -> None:
+    assert may_win(disturbed(gflops=40.0), 60.0)
+    assert not may_win(disturbed(gflops=10.0), 60.0)
+    assert not may_win(quiet(gflops=60.0), 10.0), "a quiet run says what it says"
+
+
+def played(
+    *rivals: Callable[[], TrialRecord], rounds: int = 1, clock: ToldClock | None = None, **more: Any
+) -> tuple[Played, list[str]]:
+    """Run rivals a, b … in rounds A B B A, each of which should take a second; what came of it, and what was said."""
+    said, stop = list[str](), more.pop("stop", StopRequest())
+
+    def listener(event: Event) -> None:
+        said.append(event.text if isinstance(event, Notice) else str(event))
+
+    context = StudyContext(None, listener, stop, Path())  # type: ignore[arg-type]
+    loop = {
+        "competitors": [Competitor.of(name, run, 1.0) for name, run in zip("abc", rivals, strict=False)],
+        "order": lambda played, left: left[:: -1 if played.begun % 2 else 1],
+        "ends": lambda played, _: "" if played.begun == rounds else None,
+        "meter": Meter(Budget(wall_s=6.5 if clock else None), clock or ToldClock()),
+        "load": SteadyLoad(context.say),
+    }
+    return Rounds(**{"context": context, "phase": PhaseStarted("turns", None), **loop, **more}).play(), said[1:]
+
+
+def test_it_runs_again_until_a_run_was_quiet() -> None:
+    runs = iter([disturbed(1), disturbed(2), quiet(3), quiet(4)])
+    found, said = played(lambda: next(runs))
+    assert [run.number for run in found.records] == [1, 2, 3]
+    assert said == [
+        f"Trial {number} was disturbed (others took 0.8 of 2 cores for 9 of 12 s, mostly python3) and may still win: "
+        "it runs again."
+        for number in (1, 2)
     ]
-    return [record for turn, one in enumerate(runs) for record in (one if turn % 2 else reversed(one))]
 
 
-def run(blas: str, gflops: float | None, kind: Kind = Kind.CONFIRMATION, session: int = 2) -> TrialRecord:
-    params = {"blas": blas, "NB": 192, "N": 6000}
-    return finished(0, gflops, kind=kind, key=f"{blas}|192", params=params, blas=blas, session=session)
+def test_each_runs_once_a_round_in_the_order_of_the_rule_and_again_twice_at_most() -> None:
+    found, _ = played(lambda: disturbed(1), lambda: quiet(2), rounds=2)
+    assert [run.number for run in found.records] == [1, 1, 1, 2, 2, 1, 1, 1]
+    assert (found.begun, found.turns, found.end, found.why) == (2, 4, End.OVER, "")
 
 
-def failed(blas: str) -> TrialRecord:
-    failed = finished(0, None, kind=Kind.CONFIRMATION, key=blas, params={"blas": blas}, session=2, passed=None)
-    return TrialRecord(**{**vars(failed), "state": TrialState.FAILED, "reason": "it crashed"})
+def test_a_round_begins_and_a_run_is_repeated_only_where_all_that_is_left_of_the_round_fits() -> None:
+    clock = ToldClock()
+
+    def ran(record: TrialRecord) -> TrialRecord:
+        clock.sleep(1.0)
+        return replace(record, cost_s=1.0)
+
+    two = (lambda: ran(disturbed(1)), lambda: ran(quiet(2)))
+    found, _ = played(*two, rounds=9, clock=clock)
+    assert [run.number for run in found.records] == [1, 1, 1, 2, 2, 1], "2.5 s were left for the second round"
+    assert (found.begun, found.end) == (2, End.TIME)
+    assert "more than is left" in found.why
+    clock = ToldClock()
+    found, _ = played(*two, clock=clock, order=lambda _, left: [*left] * 4, apart=True)
+    assert [run.number for run in found.records] == [1, 2, 1, 2, 1, 2], "a repeat would cost one that is due"
 
 
-def test_a_clear_order_is_known_after_few_rounds_and_not_after_two() -> None:
-    assert not Rounds.of(rounds(NEAR, 2), NEAR).order().known
-    order = Rounds.of(rounds(NEAR, 5), NEAR).order()
-    assert order.known
-    assert [place.blas for place in order.places] == ["openblas", "blis"]
-    assert [place.blas for place in order.tied] == ["openblas"]
+def test_who_fails_twice_in_a_row_is_out_and_fewer_than_are_needed_end_it() -> None:
+    crashed = replace(finished(3, None, passed=None), state=TrialState.FAILED, reason="it crashed")
+    runs = iter([crashed, quiet(4), crashed, crashed, *[quiet(5)] * 9])
+    found, _ = played(lambda: next(runs), lambda: quiet(2), rounds=6, least=2)
+    why = "its best configuration failed 2 times in a row: it crashed"
+    assert (found.out, found.begun, found.why) == ({"a": why}, 4, f"a: {why}")
+    found, _ = played(lambda: crashed, lambda: quiet(2), rounds=6)
+    assert [run.number for run in found.records] == [3, 2, 2, 3, 2, 2, 2, 2], "the others go on"
+    found, _ = played(lambda: crashed, lambda: quiet(2), apart=True, order=lambda _, left: [*left] * 4)
+    assert [run.number for run in found.records] == [3, 2, 3, 2, 2, 2]
 
 
-def test_libraries_that_are_alike_are_a_tie_however_often_they_run() -> None:
-    order = Rounds.of(rounds({"openblas": 100.0, "blis": 100.0}, 12), ["openblas", "blis"]).order()
-    assert not order.known
-    assert len(order.tied) == 2
+def test_a_stop_ends_the_round_and_repeats_nothing() -> None:
+    stop = StopRequest()
+
+    def stopping() -> TrialRecord:
+        stop.ask()
+        return disturbed(1)
+
+    found, _ = played(lambda: quiet(2), stopping, lambda: quiet(3), stop=stop, rounds=6)
+    assert [run.number for run in found.records] == [2, 1]
+    assert (found.begun, found.end) == (1, End.STOPPED)
 
 
-def test_of_three_the_last_may_be_sure_while_the_first_two_are_a_tie() -> None:
-    rates = {"openblas": 100.0, "blis": 100.0, "atlas": 80.0}
-    order = Rounds.of(rounds(rates, 6), list(rates)).order()
-    assert not order.known
-    assert {place.blas for place in order.tied} == {"openblas", "blis"}
-    assert order.places[2].surely_behind
+def test_a_load_that_stays_is_told_once_and_nothing_runs_again_until_a_run_was_quiet() -> None:
+    runs = iter([*[disturbed(1)] * 5, finished(7, 60.0, measurements={}), disturbed(1), quiet(8), *[disturbed(1)] * 3])
+    found, said = played(lambda: next(runs), rounds=7)
+    assert len(found.records) == 11, "three of the first, and its fourth run shows that the load stays"
+    assert [line for line in said if line.startswith("The last")] == said[2:3]
+    assert said[2].startswith(f"The last {STEADY} runs were all disturbed, trial 1 because others took 0.8 of 2 cores")
+    assert said[2].endswith("the machine is loaded all the time, and no disturbed run is repeated while that lasts.")
+    found, _ = played(lambda: disturbed(1), apart=True, order=lambda _, left: [*left] * 9)
+    assert (len(found.records), found.end) == (4, End.LOAD), "what counts run by run ends"
 
 
-def test_a_round_that_was_stopped_or_in_which_a_run_failed_does_not_count() -> None:
-    whole = rounds(NEAR, 3)
-    stopped = [*whole, run("blis", 97.0), *rounds(NEAR, 2, session=3)]
-    assert Rounds.of(stopped, NEAR).order().rounds == 5
-    assert Rounds.of([*whole, run("blis", 97.0), failed("openblas")], NEAR).order().rounds == 3
+def test_a_search_repeats_nothing_while_a_load_stays() -> None:
+    said = list[str]()
+    runs = FullRuns(SteadyLoad(said.append))
+    for number in range(1, 9):
+        runs.note(Question({"NB": number}, FULL), disturbed(number, 58.0, str(number)), 60.0)
+    waiting = []
+    while found := runs.take([], 60.0):
+        waiting += found
+    assert len(waiting) == STEADY - 1
+    assert sum("loaded all the time" in one for one in said) == 1
 
 
-def test_a_library_that_was_taken_out_leaves_the_rounds_of_the_others() -> None:
-    three = [*rounds({**NEAR, "atlas": 90.0}, 2), failed("atlas")]
-    found = Rounds.of([*three, *rounds(NEAR, 3)])
-    assert set(found.rivals) == {"openblas", "blis"}
-    assert found.order().rounds == 5
+def test_who_asks_for_one_run_gets_one_and_who_asks_for_six_at_most_two_more() -> None:
+    assert [extra_runs(repeats) for repeats in (1, 2, 3, 6, 7)] == [0, 1, 1, 2, 3]
 
 
-def test_without_a_round_or_a_rival_there_is_no_order() -> None:
-    assert not Rounds.of([], NEAR).order().places
-    assert not Rounds.of(rounds(NEAR, 3), ["blis"]).order().places
+def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
+    said = list[str]()
+    runs, question = FullRuns(SteadyLoad(said.append)), Question({"NB": 192}, FULL)
+    runs.note(question, disturbed(1, 40.0), 60.0)
+    assert runs.take([question], 60.0) == [], "it runs now"
+    assert said == [], "nothing is promised before it begins"
+    assert runs.take([], 600.0) == [], "a faster run has beaten it meanwhile"
+    runs.note(question, disturbed(1, 40.0), 60.0)
+    assert runs.take([], 60.0) == [question]
+    assert runs.take([], 60.0) == []
+    assert len(said) == 1
 
 
-@pytest.mark.parametrize("measured", [DISTURBED, {}])
-def test_rounds_that_are_not_known_to_be_undisturbed_tell_nothing(measured: Mapping[str, float]) -> None:
-    loaded = [replace(one, measurements=measured) for one in rounds(NEAR, 8)]
-    order = Rounds.of(loaded, NEAR).order()
-    assert (order.known, order.rounds > 0, order.quiet) == (False, True, 0)
-    assert all(place.behind is None for place in order.places)
-    assert not Rounds.of(loaded, NEAR).leads_of([("openblas", "blis")])
-    mixed = Rounds.of([*loaded, *rounds(NEAR, 5)], NEAR).order()
-    assert (mixed.known, mixed.quiet) == (True, 5)
-
-
-def test_two_rounds_have_no_interval() -> None:
-    assert all(place.behind is None for place in Rounds.of(rounds(NEAR, 2), NEAR).order().places)
+def test_a_search_asks_nothing_again_that_cannot_win_or_has_a_quiet_run_or_ran_in_part() -> None:
+    runs, question = FullRuns(SteadyLoad(lambda _: None)), Question({"NB": 192}, FULL)
+    runs.note(question, disturbed(1, 5.0), 60.0)
+    runs.note(question, quiet(2, 50.0), 60.0)
+    runs.note(question, disturbed(3, 50.0), 60.0)
+    runs.note(Question({"NB": 192}, Rung(Fidelity.SMALL, 0.35)), disturbed(4, 50.0, "b"), 60.0)
+    assert runs.take([], 60.0) == []
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "hpltune.db") as store:
-        store.create_study(a_study("blas-1", options={"seed": 0, "shootout": True}))
-        yield store
+def dat(hpltune: Run) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000", "--ranks", "1")
 
 
-def told(store: Store, records: list[TrialRecord]) -> str:
-    """What people read of a study with these trials."""
-    for record in records:
-        number = store.begin(begun("blas-1", record.key, record.kind, params=record.params, session=record.session))
-        store.finish(TrialRecord(**{**vars(record), "study": "blas-1", "number": number}))
-    ranking = LibraryRanking.stored(store, store.study("blas-1"))
-    return " ".join(printed(Report("", tuple(ranking.parts()))).split())
+@pytest.fixture
+def space(home: Path) -> Path:
+    file = home / "space.toml"
+    file.write_text('parameters = { NB = [32, 64], N = 1000, layout = "1x1" }\n')
+    return file
 
 
-def searched(rates: Mapping[str, float]) -> list[TrialRecord]:
-    return [run(name, rate, Kind.SEARCH, 0) for name, rate in rates.items() for _ in range(2)]
-
-
-def test_the_report_names_the_fastest_with_its_lead(store: Store) -> None:
-    text = told(store, [*searched(NEAR), *rounds(NEAR, 5)])
-    assert "openblas is the fastest with 95 % confidence: it is 3." in text
-    assert "faster than blis (95 % interval: " in text
-
-
-def test_the_report_of_a_tie_says_how_large_a_difference_may_be(store: Store) -> None:
-    alike = {"openblas": 100.0, "blis": 100.0}
-    text = told(store, [*searched(alike), *rounds(alike, 6)])
-    assert "are a tie: 6 rounds show no sure difference. If there is one, it is below 0." in text
-
-
-@pytest.mark.parametrize("measured", [DISTURBED, {}])
-def test_of_a_loaded_machine_nothing_is_called_fastest_and_the_end_says_why(
-    store: Store, measured: Mapping[str, float]
+@pytest.mark.usefixtures("dat")
+def test_of_six_runs_three_are_marked_two_run_again_and_the_interval_is_of_the_others(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    far = {"openblas": 100.0, "blis": 20.0, "reference": 5.0}
-    slow_dgemm(store, reference=3.0, blis=39.0)
-    loaded = [replace(one, measurements=measured) for one in (*searched(far), *rounds(far, 6))]
-    text = told(store, loaded)
-    assert "Which is the fastest cannot be told: known to be undisturbed is none of " in text
-    assert "the fastest with" not in text
-    assert "interval" not in text
-    assert "confidence" not in text
-    ending = "24 of 24 runs were disturbed" if measured else "Of all 24 runs it is not known whether something"
-    assert ending in text
+    with disturbing(monkeypatch, {4, 5, 6}):
+        done = hpltune.well("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "6")
+    said = " ".join(done.stdout.split())
+    assert "3 of 6 runs were disturbed, trial 6 because others took 0.8 of 2 cores for 9 of 12 s" in said
+    assert "at most 2 more runs follow" in said
+    assert said.count("GFLOPS, disturbed") == 3
+    assert "the median of 5 runs" in said
+    assert "beside 3 disturbed ones" in said
+    with Store.open(home / "data/hpltune.db") as store:
+        records = store.records("run-HPL-1")
+        assert [run.number for run in records if run.disturbed] == [4, 5, 6]
+        assert len(records) == 8
+    shown = " ".join(hpltune("best", "run-HPL-1").stdout.split())
+    assert "Caution: 3 of 8 runs were disturbed: other programs took CPU time in 3 (mostly python3)." in shown
+    one = " ".join(hpltune("show", "run-HPL-1", "4").stdout.split())
+    assert "others took 0.8 of 2 cores for 9 of 12 s, mostly python3" in one
+    trial = hpltune.told("show", "run-HPL-1", "4")
+    assert trial["disturbed"].startswith("others took")
+    assert "disturbed" in hpltune("export", "csv", "run-HPL-1").stdout.splitlines()[0].split(",")
 
 
-def slow_dgemm(store: Store, **rates: float) -> None:
-    """Note how fast dgemm of each library is on one core."""
-    store.note("blas-1", lambda notes: replace(notes, dgemm_gflops_by_blas={"openblas": 40.0, **rates}))
+@pytest.mark.usefixtures("dat")
+def test_where_all_runs_were_disturbed_that_is_told_in_place_of_more(
+    hpltune: Run, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, range(100)):
+        done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "2")
+    said = " ".join(done.stdout.split())
+    assert "All 3 runs of this file were disturbed, also the fastest one: others took" in said
+    assert "Its rate is at least" in said
+    best = json.loads(hpltune("best", "--json").stdout)
+    assert best["ranking"][0]["interval_gflops"] is None
+    assert best["ranking"][0]["all_disturbed_by"].startswith("others took")
+    assert best["ranking"][0]["disturbed_runs"] == 3
 
 
-def test_a_hopelessly_slow_library_needs_no_round(store: Store) -> None:
-    slow_dgemm(store, reference=3.0, blis=39.0)
-    text = told(store, [*searched({**NEAR, "reference": 5.0}), *rounds(NEAR, 5)])
-    assert "reference is far behind: no round was needed." in text
-    assert "│ 3 │ reference │" in text
+@pytest.mark.usefixtures("dat")
+def test_a_check_runs_once_more_in_place_of_what_was_disturbed(
+    hpltune: Run, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, ()):
+        hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "3")
+    with disturbing(monkeypatch, {2}):
+        done = hpltune("check", "--baseline", "run-HPL-1", "--runs", "3")
+    said = " ".join(done.stdout.split())
+    assert "was disturbed, so that it does not count: others took" in said
+    assert "the median of 3 runs" in said
 
 
-def test_where_all_others_are_slow_and_their_dgemm_too_the_first_is_the_fastest(store: Store) -> None:
-    slow_dgemm(store, reference=4.0)
-    text = told(store, searched({"openblas": 100.0, "reference": 5.0}))
-    assert "openblas is the fastest: reference reached less than half of its rate, which is more than 4 times" in text
-    assert "beyond doubt" not in text
+def test_a_search_repeats_what_was_disturbed(
+    hpltune: Run, home: Path, space: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, {3, 7}):
+        again = ("--trials", "6", "--confirm", "1", "--study", "again")
+        done = hpltune.well("tune", "--space", str(space), "--xhpl", str(prints_hpl), *again)
+    assert "may still win: it runs again" in " ".join(done.stdout.split())
+    with Store.open(home / "data/hpltune.db") as store:
+        records = store.records("again")
+        assert sum(run.disturbed is not None for run in records) == 2
+        for run in records:
+            if run.disturbed and run.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
+                assert any(one.key == run.key and one.number > run.number for one in records)
 
 
-def test_a_library_whose_dgemm_promises_more_is_not_called_slow_but_not_found_out(store: Store) -> None:
-    slow_dgemm(store, blis=25.0, atlas=7.0)
-    text = told(store, searched({"openblas": 30.0, "atlas": 4.0, "blis": 0.39}))
-    assert "blis ran 2 runs of 1 configuration; this says nothing of blis: its dgemm has 62 % of the rate" in text
-    assert "atlas is far behind" in text
-    assert "openblas is the fastest" not in text
-
-
-def test_a_library_of_one_configuration_and_unknown_dgemm_is_not_found_out(store: Store) -> None:
-    text = told(store, searched({"openblas": 30.0, "blis": 0.39}))
-    assert "blis ran 2 runs of 1 configuration; this says nothing of blis." in text
-
-
-def test_what_contradicts_its_dgemm_or_is_within_the_noise_is_worth_rounds() -> None:
-    best = {name: Ranked(name, {"blas": name}, (rate, rate), 1) for name, rate in SPEEDS.items()}
-    assert near(best) == ["openblas"]
-    assert near(best, shown=0.5) == ["openblas", "atlas"]
-    dgemm = {"openblas": 41.0, "atlas": 7.0, "blis": 25.0}
-    assert contradicted(best, dgemm) == ["blis"]
-    assert near(best, dgemm=dgemm) == ["openblas", "blis"]
+def test_a_grid_tries_all_that_it_was_asked_for_before_it_repeats_what_was_disturbed(
+    hpltune: Run, home: Path, space: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = ("--engine", "grid", "--trials", "3", "--confirm", "0", "--study", "grid")
+    with disturbing(monkeypatch, range(100)):
+        hpltune.well("tune", "--space", str(space), "--xhpl", str(prints_hpl), *grid)
+    with Store.open(home / "data/hpltune.db") as store:
+        tried = [run.params["NB"] for run in store.records("grid") if run.kind is Kind.SEARCH]
+    assert set(tried[:2]) == {32, 64}
+    assert len(tried) == 3

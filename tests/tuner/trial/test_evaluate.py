@@ -103,9 +103,9 @@ def job(tmp_path: Path) -> Job:
 def evaluator(runner: Runner, events: list[Event], *, patience_s: float = 60.0, again_s: float = 0.01) -> Evaluator:
     peak = Rpeak(100.0, 2, 3.0, 16, "", ())
     mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), FAKE, (), "PATH")
-    site = Inventory(host_facts(peak.cores), peak, (mpi,), (), {})
+    machine = Inventory(host_facts(peak.cores), peak, (mpi,), (), {})
     paths = SearchPaths(None, Path())
-    return Evaluator(site, paths, runner, None, events.append, patience_s=patience_s, again_s=again_s)
+    return Evaluator(machine, paths, runner, None, events.append, patience_s=patience_s, again_s=again_s)
 
 
 def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_once(job: Job) -> None:

@@ -1,15 +1,18 @@
 """The one way of a trial: with a program of ours in place of HPL, and with launches that come out as a test wants."""
 
+import signal
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from as_user import program
 from replayed import replaying
+from site_contract import Does, Foreign, told
 
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
@@ -18,16 +21,15 @@ from runners.errors import Mishap, RefusedError
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
-from tuner.errors import TunerError
 from tuner.events import Event, Notice, TrialStarted
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
-from tuner.stopping import StopRequest
+from tuner.stopping import Interrupted, StopRequest
 from tuner.trial.evaluate import Evaluator
 from tuner.trial.judge import Failure, Verdict
-from tuner.trial.launch import LaunchLimits, LaunchOutcome, LaunchResult
-from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial, planned, reject
+from tuner.trial.launch import LaunchLimits, LaunchOutcome
+from tuner.trial.launching import NO_STUDY, Launching, MemoryBook, PlannedTrial
 from tuner.trial.plan import plan
 from tuner.trial.records import started
 from tuner.trial.workbench import Workbench
@@ -69,17 +71,6 @@ def test_a_run_that_fails_is_a_record_with_its_reason_and_its_folder(workbench: 
     assert book.records == {1: record}
 
 
-def test_what_cannot_be_planned_is_a_record_too_and_nothing_starts(workbench: Workbench, home: Path) -> None:
-    book, wish = MemoryBook(home / "runs"), new(layout="4x1", grid="1x2")
-    fault = planned(plan, wish.params, workbench.site)
-    assert isinstance(fault, Failure)
-    record = reject(book, wish, fault)
-    assert (record.state, record.invalidity) == (TrialState.FAILED, Invalidity.CONSTRAINTS)
-    assert "needs 2 ranks, the layout starts 4" in record.reason
-    assert book.records == {1: record}
-    assert not (home / "runs").exists()
-
-
 def test_a_launcher_that_does_not_start_is_a_reason(workbench: Workbench, home: Path) -> None:
     runner = LocalRunner(OpenMpi.installed(home / "no-mpirun", "4.1.4"))
     record = launched(replace(workbench.evaluator, runner=runner), MemoryBook(home / "runs"))
@@ -96,7 +87,8 @@ def test_nodes_are_waited_for_within_the_budget_and_until_a_request_to_stop(work
 
     at_work = replace(workbench.evaluator, settings=Control(), left_s=lambda: 7.0)  # type: ignore[arg-type]
     for _ in range(2):
-        at_work.run(plan(new().params, at_work.machine), home, 1.0, stop)
+        with pytest.raises(RefusedError):
+            at_work.run(plan(new().params, at_work.machine), home, 1.0, stop)
         stop.ask()
     assert waits == [7.0, 0.0]
 
@@ -118,37 +110,35 @@ def test_what_somebody_else_runs_is_left_to_them(workbench: Workbench, home: Pat
 
 @pytest.fixture
 def slurm(home: Path) -> Inventory:
-    """A site whose nodes Slurm chooses."""
+    """A machine whose nodes Slurm chooses."""
     options = TuneOptions(xhpl=replaying(home))
     found = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False).site
     return replace(found, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
 
 
-@dataclass(frozen=True)
-class Launches(Evaluator):
-    """Launches come out as they are told."""
+def way_of(outcome: dict[str, Any]) -> Does:
+    """A launch to which that happens; one to which nothing does ends well."""
+    fault = Failure(Invalidity.CONSTRAINTS, outcome.get("disturbed", "a node stopped answering"))
+    failed = {"verdict": Verdict((), (fault,), None, cancelled=False)} if outcome else {}
+    return lambda plan: replace(told(plan), **{**failed, **outcome})
 
-    outcomes: list[dict[str, Any]] = field(default_factory=list)
 
-    def run(self, *_: Any) -> LaunchResult:
-        told, now = self.outcomes.pop(0), datetime.now(UTC)
-        fault = Failure(Invalidity.CONSTRAINTS, told.get("disturbed", "a node stopped answering")) if told else None
-        verdict = Verdict((), (fault,), None, cancelled=False)
-        return replace(LaunchResult(verdict, "", "", "", now, now, 1.0, ""), **told)
+def launches(machine: Inventory, *ways: Any, left_s: Callable[[], float | None] = lambda: None) -> Foreign:
+    return Foreign(Evaluator(machine, None, None, LocalRunner({}), left_s=left_s), list(ways))  # type: ignore[arg-type]
 
 
 def repeated(
-    site: Inventory,
-    *outcomes: dict[str, Any],
+    machine: Inventory,
+    *outcomes: dict[str, Any] | Does,
     stop: StopRequest | None = None,
     left_s: Callable[[], float | None] = lambda: None,
 ) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
-    evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes), left_s=left_s)  # type: ignore[arg-type]
-    launching = Launching(sites=[evaluator], book=book, listener=events.append, stop=stop or StopRequest())
-    done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
-    assert evaluator.outcomes == []
+    site = launches(machine, *(way_of(one) if isinstance(one, dict) else one for one in outcomes), left_s=left_s)
+    launching = Launching(sites=[site], book=book, listener=events.append, stop=stop or StopRequest())
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, machine))}, LIMITS)
+    assert len(site.plans) == len(outcomes)
     assert sum(isinstance(event, TrialStarted) for event in events) == len(outcomes)
     said = [event.text for event in events if isinstance(event, Notice)]
     return done, list(book.records.values()), said
@@ -177,8 +167,7 @@ def test_what_took_its_whole_limit_beside_others_is_repeated_once_where_the_budg
 
 
 def test_a_launch_whose_results_all_count_is_not_repeated_for_what_came_after_them(slurm: Inventory) -> None:
-    late = {"verdict": Verdict((), (None,), None, cancelled=False), "event": Mishap.DAEMON_LOST}
-    done, records, said = repeated(slurm, late)
+    done, records, said = repeated(slurm, lambda plan: replace(told(plan), event=Mishap.DAEMON_LOST))
     assert [record.state for record in records] == [TrialState.COMPLETE]
     assert (done.event, said) == (None, [])
 
@@ -219,32 +208,46 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
 
 def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
     taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
-    left_s = iter([*[9.0] * 4, 0.0])
+    left_s = iter([9.0, 9.0, 0.0])
     done, records, said = repeated(slurm, taken, taken, left_s=lambda: next(left_s))
     assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)
 
 
-class Broken(Launches):
-    def run(self, *_: Any) -> LaunchResult:
-        raise TunerError("no run can be started in runs")
+@pytest.fixture
+def two_at_a_time(slurm: Inventory) -> Callable[..., Launching[Any]]:
+    book = MemoryBook(Path("runs"))
+    return lambda way, **more: Launching(
+        sites=[launches(slurm, way)] * 2, book=book, listener=lambda _: None, stop=StopRequest(), **more
+    )
 
 
-@pytest.mark.parametrize("sites", [1, 2])
-def test_no_trial_stays_running_after_an_error_of_its_site_or_where_nobody_waits_for_it(
-    slurm: Inventory, sites: int
+def test_what_nodes_refuse_is_learnt_though_the_study_ends_meanwhile(
+    slurm: Inventory, two_at_a_time: Callable[..., Launching[Any]]
 ) -> None:
-    def begun() -> tuple[Launching[Any], MemoryBook]:
-        broken, book = Broken(slurm, None, None, LocalRunner({})), MemoryBook(Path("runs"))  # type: ignore[arg-type]
-        launching = Launching(sites=[broken] * sites, book=book, listener=lambda _: None, stop=StopRequest())
-        asked = {place: PlannedTrial(new(NB=NB), plan(new(NB=NB).params, slurm)) for place, NB in enumerate((32, 64))}
-        launching.start(asked, lambda _: LIMITS)
-        return launching, book
+    refused, heard = {"net.mtu": 9000}, list[object]()
+    launching = two_at_a_time(way_of({"unavailable": refused}), rule_out=heard.append)
+    launching.start({0: PlannedTrial(new(), plan(new().params, slurm))}, lambda _: LIMITS)
+    launching.close()
+    assert heard == [refused]
 
-    launching, book = begun()
-    with pytest.raises(TunerError):
-        launching.next()
-    assert launching.free
-    closed, other = begun()
-    closed.close()
-    for kept in (book, other):
-        assert [record.state for record in kept.records.values()] == [TrialState.CANCELLED] * 2
+
+def test_who_leaves_the_wait_for_a_run_that_hangs_need_not_wait_for_it(
+    slurm: Inventory, two_at_a_time: Callable[..., Launching[Any]]
+) -> None:
+    ends, before = threading.Event(), threading.active_count()
+    launching = two_at_a_time(lambda _: ends.wait(60.0))
+    launching.start({0: PlannedTrial(new(), plan(new().params, slurm))}, lambda _: LIMITS)
+
+    def leave(*_: object) -> None:
+        raise Interrupted
+
+    signal.signal(signal.SIGALRM, leave)
+    signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
+    try:
+        with pytest.raises(Interrupted), closing(launching):
+            launching.next()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    assert [record.state for record in launching.book.records.values()] == [TrialState.CANCELLED]  # type: ignore[attr-defined]
+    assert [thread.daemon for thread in threading.enumerate()[before:]] == [True]
+    ends.set()

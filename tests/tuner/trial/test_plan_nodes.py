@@ -23,7 +23,7 @@ PLAIN = Cluster(name="lab", backend="ssh", hosts=HOSTS)
 POINT: dict[str, Scalar] = {"N": 1000, "NB": 64, "blas": "openblas"}
 
 
-def site(cluster: Cluster = LAB) -> Inventory:
+def machine(cluster: Cluster = LAB) -> Inventory:
     mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
     library = BlasLibrary("openblas", "openblas", "1", Path("/lib/openblas.so"), Threading.SERIAL, "", "/lib")
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
@@ -33,7 +33,7 @@ def site(cluster: Cluster = LAB) -> Inventory:
 
 def planned(grid: str, where: Inventory | None = None, **more: Scalar) -> TrialPlan:
     P, _, Q = grid.partition("x")
-    return plan({**POINT, "grid": grid, "layout": f"{int(P) * int(Q)}x1", **more}, where or site())
+    return plan({**POINT, "grid": grid, "layout": f"{int(P) * int(Q)}x1", **more}, where or machine())
 
 
 def test_a_point_that_says_nothing_of_nodes_leaves_them_to_the_site() -> None:
@@ -59,9 +59,9 @@ def test_runs_on_other_nodes_never_share_a_launch() -> None:
 
 def test_only_the_memory_of_the_nodes_in_use_is_free() -> None:
     N = 17_000
-    assert memory_shortage(planned("2x4", N=N), site()) is None
+    assert memory_shortage(planned("2x4", N=N), machine()) is None
     assert "but only 3.0 GiB of memory are free" in str(
-        memory_shortage(planned("2x3", N=20_000, nodes_dropped=1), site())
+        memory_shortage(planned("2x3", N=20_000, nodes_dropped=1), machine())
     )
 
 
@@ -80,4 +80,4 @@ def test_only_the_memory_of_the_nodes_in_use_is_free() -> None:
 )
 def test_nodes_that_nobody_can_name_are_refused(cluster: Cluster, more: dict[str, Scalar], said: str) -> None:
     with pytest.raises(PlanError, match=said):
-        planned("2x4", site(cluster), **more)
+        planned("2x4", machine(cluster), **more)

@@ -1,5 +1,6 @@
 """The sites of the product keep their one contract: a machine, a virtual cluster, a table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from replayed import replaying
 from site_contract import Params, SiteContract
 
 from runners.virtual.load import load_cluster
+from tuner.engines.outcomes import Fidelity, Rung
 from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.replay.player import Player
@@ -27,12 +29,18 @@ TABLE = """N,NB,grid,gflops,cost_s
 class TestMachine(SiteContract):
     @pytest.fixture
     def site(self, home: Path) -> Evaluator:
-        options = TuneOptions(xhpl=replaying(home))
+        options = TuneOptions(xhpl=replaying(home, {"when": {"NB": 64}, "ends": "hang"}))
         return Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False).evaluator
 
     @pytest.fixture
     def wish(self) -> Params:
         return textbook(N=600, NB=32, blas="xhpl", kernel="auto", ranks=1, threads=1)
+
+    @pytest.fixture
+    def slow(self, site: Evaluator, wish: Params) -> tuple[Evaluator, Params]:
+        return site, {**wish, "NB": 64}
+
+    rung = pytest.fixture(lambda _: Rung(Fidelity.PREFIX, 0.5))
 
 
 @pytest.mark.real
@@ -46,6 +54,12 @@ class TestVirtualCluster(SiteContract):
     def wish(self) -> Params:
         return textbook(N=600, NB=32, blas="atlas", kernel="auto", ranks=4, threads=1)
 
+    @pytest.fixture
+    def slow(self, site: Simulator, wish: Params) -> tuple[Simulator, Params]:
+        return site, {**wish, "N": 8000, "NB": 8}
+
+    rung = pytest.fixture(lambda _: Rung(Fidelity.SMALL, 0.35))
+
 
 class TestTable(SiteContract):
     @pytest.fixture
@@ -57,3 +71,9 @@ class TestTable(SiteContract):
     @pytest.fixture
     def wish(self, site: Player) -> Params:
         return site.table.space("own").first
+
+    @pytest.fixture
+    def slow(self, site: Player, wish: Params) -> tuple[Player, Params]:
+        return replace(site, speed=10.0), wish
+
+    rung = pytest.fixture(lambda _: Rung(Fidelity.PREFIX, 0.5))

@@ -9,7 +9,7 @@ from results.record import Study
 from results.report.model import Report, Sentence
 from search_spaces.load import check_overrides, entries, space_text
 
-from ...errors import TunerError, UsageError
+from ...errors import NodesLostError, TunerError, UsageError
 from ...events import Listener
 from ...machine.inventory import Inventory, bringing, rivals
 from ...machine.survey import require_gpus
@@ -18,12 +18,12 @@ from ...reports.library_ranking import LibraryRanking
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
+from ...study.enter import enter
+from ...study.library_shootout import BlasCampaign
 from ...study.lifecycle import closing_study
 from ...study.names import is_shootout, resume_command
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
-from ...tuning.enter import enter
-from ...tuning.library_shootout import compare_blas
 from ...words import listed
 from ..session import Session, open_session
 from ..set_up import set_up
@@ -113,11 +113,15 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         around = settings_around(workbench, store, begun.name, session.listener, names)
         with closing_study(begun.name, store, session.stop), around as ready:
             introduce(begun.name, options, workbench, session)
-            found = compare_blas(options, begun, ready, session.context)
+            campaign = BlasCampaign(options=options, begun=begun, workbench=ready, context=session.context)
+            try:
+                ended = campaign.run()
+            except NodesLostError as lost:
+                raise TunerError(f"{lost}: {resume_command(begun.name, store)} goes on once it is repaired") from lost
     session.cautions.ended()
-    ranking = LibraryRanking.stored(store, store.study(found.study))
-    on = f"{resume_command(found.study, store)} goes on."
-    return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
+    ranking = LibraryRanking.stored(store, store.study(begun.name))
+    on = f"{resume_command(begun.name, store)} goes on." if session.stop.requested else ""
+    return BlasResult(ranking, ended, campaign.left_out, on)
 
 
 def check_options(options: TuneOptions) -> None:

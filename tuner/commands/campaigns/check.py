@@ -31,7 +31,7 @@ from ...stopping import StopRequest
 from ...study.cautions import cautions_of, told_cautions
 from ...study.lifecycle import SIDE
 from ...study.occasions import known_occasions
-from ...study.rounds import LEAST_ROUNDS, Rounds
+from ...study.order import LEAST_ROUNDS, Order
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
@@ -199,7 +199,8 @@ class CheckResult:
     @property
     def gflops(self) -> tuple[float, ...]:
         """The rates of now that count."""
-        return rates_of(self.measured)
+        ran = (record for record in undisturbed(self.measured.records) if record.ranked)
+        return tuple(record.gflops for record in ran if record.gflops is not None)
 
     @property
     def median_change_percent(self) -> float | None:
@@ -220,15 +221,11 @@ class CheckResult:
         """The same as a page, which begins with what a reader must know first of both times, and draws all runs."""
         report = self.report()
         both = Context([self.baseline.study, self.measured.study], runs=len(self.baseline.gflops) + len(self.gflops))
-        drawn = [both.figure(self._figure())] if self.gflops else []
-        return replace(report, parts=(*self._then_and_now(), *report.parts, *drawn))
-
-    def _figure(self) -> Figure:
-        """Draw the runs of both times."""
         times = {"before": self.baseline.gflops, "now": self.gflops}
         series = tuple(Series(name, (name,) * len(rates), tuple(rates)) for name, rates in times.items())
         title, caption = "Runs before and now", "Each point is a run of the same configuration."
-        return Figure(title, "when", "GFLOPS", series, from_zero=True, caption=caption)
+        figure = both.figure(Figure(title, "when", "GFLOPS", series, from_zero=True, caption=caption))
+        return replace(report, parts=(*self._then_and_now(), *report.parts, *([figure] if self.gflops else [])))
 
     def _then_and_now(self) -> list[Sentence]:
         """Where and when the baseline and the runs of now were made, and the cautions of both."""
@@ -396,10 +393,10 @@ def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
     Raises:
         TunerError, ResultsError: its baseline cannot be compared with any more, or it ran in another study.
     """
-    records = tuple(store.records(name))
-    if len(records) < ask.runs * (2 if ask.reference else 1):
+    study = store.study(name)
+    if study.state != "complete":
         raise TunerError(f"check {name} was stopped; where it began anew, its log says what it found")
-    ran = RunResult(store.study(name), records, interrupted=False)
+    ran = RunResult(study, tuple(store.records(name)), interrupted=False)
     return _compared(CheckRequest(ask), _before(store, ask), ran, store)
 
 
@@ -421,11 +418,11 @@ def _measured(
     """Run the baseline's HPL.dat as its trial ran, once the machine is quiet or that time is over."""
     ask = request.ask
     if ask.reference:
-        sides = InTurnRequest(CompareAsk((before.study.name, ask.reference)), ask.runs, None, request.db)
-        sides = replace(sides, study=request.study, quiet_s=quiet_s)
+        compared = CompareAsk((before.study.name, ask.reference))
+        sides = InTurnRequest(compared, ask.runs, study=request.study, quiet_s=quiet_s)
         with open_session(request.db, listener, stop) as session:
-            study, _, turns = played_in_turn(sides, session, before.trial)
-            return RunResult(session.store.study(study), tuple(turns.records), stop.requested)
+            study, _, played = played_in_turn(sides, session, before.trial)
+            return RunResult(session.store.study(study), tuple(played.records), stop.requested)
     with TemporaryDirectory(prefix="hpltune-") as folder:
         file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
         file.write_text(before.hpl_dat, encoding="utf-8")
@@ -439,15 +436,15 @@ def _compared(request: CheckRequest, before: Baseline, measured: RunResult, stor
     measured = replace(measured, records=tuple(one for one in every if one.params.get(SIDE, name) == name))
     last = next((record for record in measured.records if record.ranked), None)
     changes = tuple(changed_facts((before.study, before.trial), (measured.study, last)))
-    now = rates_of(measured)
+    found = CheckResult(request, before, measured, None, changes=changes)
+    now = found.gflops
     if not now:
-        return CheckResult(request, before, measured, None, changes=changes)
+        return found
     shown = before.study.notes.noise_at_first
     change = speed_change(before.gflops, now, request.tolerance, shown, before.occasions)
     open_still = not (change.can_tell or change.slower_now)
     more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions) if open_still else None
-    control = _control(request, before, every, store)
-    return CheckResult(request, before, measured, change, more, changes, control)
+    return replace(found, change=change, more_runs=more, control=_control(request, before, every, store))
 
 
 def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRecord], store: Store) -> Control | None:
@@ -459,7 +456,7 @@ def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRec
     if not request.ask.reference:
         return None
     reference, name = baseline_of(store, request.ask.reference, field="reference"), before.study.name
-    rounds = Rounds.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
+    rounds = Order.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
     if len(rounds) < LEAST_ROUNDS:
         return None
     now = [(one[name].gflops or 0.0, one[reference.study.name].gflops or 0.0) for one in rounds]
@@ -481,13 +478,6 @@ def _written(result: CheckResult, time_s: float) -> CheckResult:
     except TunerError as error:
         return replace(result, failure=error)
     return result
-
-
-def rates_of(measured: RunResult) -> tuple[float, ...]:
-    """The rates that count."""
-    return tuple(
-        record.gflops for record in undisturbed(measured.records) if record.ranked and record.gflops is not None
-    )
 
 
 def _estimate(change: SpeedChange) -> str:

@@ -1,9 +1,9 @@
 """`hpltune compare --interleaved`: the best configurations of studies run in turn, here and now, and are compared."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -28,14 +28,14 @@ from ...options import TuneOptions
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.again import MOST_IN_A_ROW, SteadyLoad, again_sentence, may_win
+from ...study.enter import machine_facts
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
 from ...study.occasions import MACHINE
+from ...study.rounds import Competitor, End, Played, Rounds, SteadyLoad
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
 from ...trial.workbench import Workbench
-from ...tuning.enter import machine_facts
 from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session
@@ -81,77 +81,50 @@ class InTurnRequest:
 
 
 @dataclass(frozen=True)
-class InTurnResult:
-    """What the runs in turn tell.
-
-    Attributes:
-        study: holds them.
-        found: the comparison; None where a side has no valid run.
-        told: what is said where there is no comparison.
-        interrupted: somebody stopped it.
-    """
-
-    study: str
-    found: CompareResult | None
-    told: str = ""
-    interrupted: bool = False
-
-
-@dataclass(frozen=True)
 class TurnTaker:
     """A side that takes its turns.
 
     Attributes:
         name: the study whose best configuration it is.
-        run_s: seconds that a run took.
     """
 
     name: str
-    run_s: float
     plan: TrialPlan
     workbench: Workbench
     walltime_s: float
 
 
-@dataclass
-class PlayedRounds:
-    """The rounds.
-
-    Attributes:
-        records: of all runs.
-        begun: rounds that were begun.
-        ended: the sentence why fewer rounds than asked for ran; "" where all did.
-    """
-
-    records: list[TrialRecord] = field(default_factory=list)
-    begun: int = 0
-    ended: str = ""
-
-
-def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopRequest) -> InTurnResult:
+def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopRequest) -> CompareResult | str:
     """Run the best configurations of studies in turn, keep the runs as a study of their own, and compare them.
+
+    Returns:
+        The comparison, or the sentence why there is none: a side has no valid run.
 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
     require_comparable(request.compared)
     with open_session(request.db, listener, stop) as session:
-        study, takers, turns = played_in_turn(request, session)
-        store = session.store
-        ranked = {run.params.get(SIDE) for run in turns.records if run.ranked}
-        missing = [one.name for one in takers if one.name not in ranked]
+        study, takers, played = played_in_turn(request, session)
+        ended, failures, names = _ended(request, played), tuple(uncounted(played.records)), [one.name for one in takers]
+        ranked = {run.params.get(SIDE) for run in played.records if run.ranked}
+        missing = [name for name in names if name not in ranked]
         if missing:
-            return InTurnResult(study, None, _no_comparison(study, missing, turns, stop), stop.requested)
-        rounds = counted(turns.begun, "round")
-        told = InTurn(study, rounds, turns.ended, tuple(uncounted(turns.records)), tuple(_unlike_starts(takers)))
-        names = [one.name for one in takers]
-        found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
-        return InTurnResult(study, found, interrupted=stop.requested)
+            why = () if stop.requested else failures[:1]
+            told = (
+                ended or "All rounds ran.",
+                f"{listed(missing)} {'has' if len(missing) == 1 else 'have'} no valid run.",
+                *why,
+            )
+            return " ".join([*told, f"Stored as study {study}."])
+        rounds, store = counted(played.begun, "round"), session.store
+        told_with = InTurn(study, rounds, ended, failures, tuple(_unlike_starts(takers)))
+        return compared_in_turn(store, store.study(study), names, told_with, request.compared.difference_percent)
 
 
 def played_in_turn(
     request: InTurnRequest, session: Session, like: TrialRecord | None = None
-) -> tuple[str, list[TurnTaker], PlayedRounds]:
+) -> tuple[str, list[TurnTaker], Played]:
     """Run the best configurations of studies in turn: the study that holds the runs, the sides, and the rounds.
 
     Args:
@@ -251,7 +224,7 @@ def _taker(side: Baseline, asked: RunRequest, workbench: Workbench, session: Ses
     plan = plan_of(asked, dat, text, workbench.site, session.store)
     with session.stop.preparing():
         workbench.build([plan.blas], [plan.threads], session.listener, [plan.launch.mpi])
-    return TurnTaker(side.study.name, side.trial.cost_s or side.trial.time_s or 0.0, plan, workbench, asked.walltime_s)
+    return TurnTaker(side.study.name, plan, workbench, asked.walltime_s)
 
 
 def _require_here(side: Baseline, workbench: Workbench) -> None:
@@ -291,7 +264,7 @@ def _require_as_many_nodes(side: Baseline, workbench: Workbench) -> None:
 
 def _played(
     request: InTurnRequest, takers: Sequence[TurnTaker], session: Session, like: TrialRecord | None
-) -> tuple[str, PlayedRounds]:
+) -> tuple[str, Played]:
     """Run the rounds in a study of their own: its name, and what came of them."""
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
@@ -312,65 +285,42 @@ def _played(
             wanted.setdefault(name, []).append(value)
     with closing_study(study, store, stop), settings_around(first, store, study, listener, wanted) as ready:
         prepare_settings(ready.evaluator, wanted)
-        runs = {
-            one.name: FileRun(
-                one.plan,
-                FileBook(store, study, session.context.runs),
-                replace(one.workbench.evaluator, settings=ready.evaluator.settings),
-                one.walltime_s,
-                listener,
-                stop,
-                kind=Kind.CONFIRMATION,
-                words={SIDE: one.name},
+        book = FileBook(store, study, session.context.runs)
+        competitors = [
+            Competitor(
+                one.name,
+                FileRun(
+                    one.plan,
+                    book,
+                    replace(one.workbench.evaluator, settings=ready.evaluator.settings),
+                    one.walltime_s,
+                    listener,
+                    stop,
+                    kind=Kind.CONFIRMATION,
+                    words={SIDE: one.name},
+                ).measure,
             )
             for one in takers
-        }
+        ]
         quiet.before("the first run")
-        turns = _rounds(request, takers, runs, session)
+        played = Rounds(
+            competitors=competitors,
+            order=lambda played, left: left[:: -1 if played.begun % 2 else 1],  # A B B A: a steady drift hits all alike
+            ends=lambda played, _: "" if played.begun == request.rounds else None,
+            least=1 if like else 2,  # a check goes on without its reference
+            meter=Meter(Budget(wall_s=request.wall_s), RealClock()),
+            context=session.context,
+            phase=PhaseStarted("turns", request.rounds * len(takers)),
+            load=SteadyLoad(session.context.say),
+        ).play()
     session.cautions.ended()
-    return study, turns
+    return study, played
 
 
-def _rounds(
-    request: InTurnRequest, takers: Sequence[TurnTaker], runs: Mapping[str, FileRun], session: Session
-) -> PlayedRounds:
-    """Run every side once a round, each round in the other order, so that a steady drift hits all alike: ABBA."""
-    stop, turns = session.stop, PlayedRounds()
-    meter = Meter(Budget(wall_s=request.wall_s), RealClock())
-    took_s = {one.name: one.run_s for one in takers}
-    load = SteadyLoad(session.context.say)
-    session.listener(PhaseStarted("turns", request.rounds * len(takers)))
-    while turns.begun < request.rounds:
-        ended = meter.out_of_time(sum(took_s.values())) if turns.begun else None
-        if ended:
-            turns.ended = f"The budget ended after {counted(turns.begun, 'round')} of {request.rounds}: {ended}."
-            break
-        turns.begun += 1
-        for one in takers if turns.begun % 2 else reversed(takers):
-            if stop.requested:
-                break
-            for again in range(1 + MOST_IN_A_ROW):
-                done = runs[one.name].measure()
-                turns.records += done.in_order
-                for run in done.in_order:
-                    load.hear(run)
-                took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
-                if done.event:
-                    turns.ended = f"The rounds ended: {done.why}."
-                    return turns
-                disturbed = [run for run in done.in_order if may_win(run)]
-                late = stop.requested or meter.out_of_time(took_s[one.name]) is not None
-                if not disturbed or late or again == MOST_IN_A_ROW or load.lasts(disturbed[-1]):
-                    break
-                load.say(again_sentence(disturbed[0]))
-        if stop.requested:
-            turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
-            break
-    return turns
-
-
-def _no_comparison(study: str, missing: Sequence[str], turns: PlayedRounds, stop: StopRequest) -> str:
-    """The sentence why the sides cannot be compared, and where the runs are."""
-    why = "" if stop.requested else " ".join(uncounted(turns.records)[:1])
-    began = turns.ended or "All rounds ran."
-    return " ".join(filter(None, [began, f"{listed(missing)} has no valid run.", why, f"Stored as study {study}."]))
+def _ended(request: InTurnRequest, played: Played) -> str:
+    """The sentence why fewer rounds than asked for ran; "" where all did."""
+    if played.end is End.STOPPED:
+        return f"Stopped in round {max(1, played.begun)} of {request.rounds}."
+    if played.end is End.TIME:
+        return f"The budget ended after {counted(played.begun, 'round')} of {request.rounds}: {played.why}."
+    return played.why and f"The rounds ended: {played.why}."

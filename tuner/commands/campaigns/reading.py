@@ -15,6 +15,7 @@ from ...machine.quiet import longest_wait_s
 from ...machine.real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
 from ...options import (
     DEFAULT_FULL_TRIALS,
+    DEFAULT_SIMULATED_TRIALS,
     DEFAULT_WALL_S,
     TuneOptions,
     parse_blas,
@@ -25,7 +26,7 @@ from ...options import (
 )
 from ...simulation.options import SimulationOptions, simulation_options, time_budget
 from ...study.objective import check_objective, check_pareto
-from ...tuning.warm_start import absolute
+from ...study.warm_start import absolute
 from ...units import parse_duration_s
 
 DEFAULT_BLAS_S, DEFAULT_FULL_BLAS = 600.0, 12
@@ -203,7 +204,7 @@ def _budget(ask: TuneAsk, real: RealCluster | None, simulation: SimulationOption
     timed = time_budget(ask.budget, simulation.cluster, nodes) if ask.budget else Budget()
     trials = ask.trials
     if not on_machines and timed.wall_s is None and run_s is None:
-        trials = trials or simulation.trials
+        trials = trials or DEFAULT_SIMULATED_TRIALS
     elif timed.wall_s is None and run_s is None and trials is None:
         timed, trials = (timed, DEFAULT_FULL_TRIALS) if ask.full else (Budget(wall_s=DEFAULT_WALL_S), None)
     return replace(timed, trials=trials, run_s=run_s)

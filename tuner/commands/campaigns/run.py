@@ -1,6 +1,6 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,15 +31,17 @@ from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.again import SteadyLoad, extra_runs, extra_sentence, may_win
+from ...study.enter import machine_facts
 from ...study.file_run import FileBook, FileRun
-from ...study.lifecycle import begin_runs, closing_study
+from ...study.lifecycle import begin_runs, closing_study, elapsed_s
 from ...study.objective import ranking_of
+from ...study.rounds import SteadyLoad, extra_runs, extra_sentence, may_win
+from ...study.sizing.prediction import prediction_of
 from ...study.trust import may_reach, note_named, require_trusted
+from ...trial.ask_and_tell import ask_and_tell
+from ...trial.launch import LaunchOutcome
 from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
 from ...trial.workbench import Workbench
-from ...tuning.enter import machine_facts
-from ...tuning.prediction import prediction_of
 from ...user_files import read_text
 from ...words import counted, listed
 from ..session import Session, open_session
@@ -461,22 +463,30 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
     Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for;
     none where the machine was loaded all the time.
     """
-    records: list[TrialRecord] = []
-    quiet, load = 0, SteadyLoad(lambda sentence: run.listener(Notice(sentence)))
-    for number in range(1, repeats + extra_runs(repeats) + 1):
-        if run.stop.requested or quiet >= repeats:
-            break
-        done = run.measure()
-        records += done.in_order
-        for one in done.in_order:
-            load.hear(one)
-        quiet += not any(map(may_win, done.in_order))
-        if done.event:
-            break
-        more = min(repeats - quiet, extra_runs(repeats))
-        goes_on = more > 0 and repeats <= number < repeats + extra_runs(repeats)
-        if goes_on and load.lasts(records[-1]):
-            break
-        if number == repeats and more and not run.stop.requested:
-            run.listener(Notice(extra_sentence([one for one in records if may_win(one)], len(records), more)))
+    records, disturbed, befell = list[TrialRecord](), 0, False
+    load = SteadyLoad(lambda sentence: run.listener(Notice(sentence)))
+
+    def wanted() -> Iterator[int]:
+        for number in range(repeats + extra_runs(repeats)):
+            more = min(repeats - number + disturbed, extra_runs(repeats))
+            if befell or (number >= repeats and (more <= 0 or load.lasts(records[-1]))):
+                return
+            if number == repeats:
+                run.listener(Notice(extra_sentence(list(filter(may_win, records)), len(records), more)))
+            yield number
+
+    def tell(done: LaunchOutcome) -> None:
+        nonlocal disturbed, befell
+        disturbed, befell = disturbed + any(map(may_win, done.in_order)), done.event is not None
+        records.extend(done.in_order)
+        for record in done.in_order:
+            load.hear(record)
+
+    ask_and_tell(
+        run.launching,
+        run.stop,
+        ask=wanted(),
+        start=lambda number: run.start(elapsed_s(records) / number if number else None),
+        tell=tell,
+    )
     return records

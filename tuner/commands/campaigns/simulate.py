@@ -1,26 +1,21 @@
 """`hpltune run --cluster` with a virtual cluster: one HPL.dat, simulated."""
 
-from collections.abc import Mapping, Sequence
-from itertools import product
-
 from hpl.dat import HplDat
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord
+from results.record import TrialRecord
 from results.store.store import Store
 
-from ...engines.outcomes import FULL
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice, TrialEnded
 from ...simulation.cluster import SimulatedCluster, cluster_from
-from ...simulation.plan import VirtualPlan
 from ...simulation.session import facts_of
 from ...simulation.simulator import Simulator
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, key_of
 from ...study.lifecycle import begin_runs, closing_study
-from ...trial.launch import LaunchLimits
-from ...trial.launching import Launching, PlannedTrial, planned
-from ...trial.records import started
+from ...trial.ask_and_tell import ListedPoint, ask_and_tell, start_point
+from ...trial.launch import LaunchLimits, LaunchOutcome
+from ...trial.launching import Launching
 from ...words import counted
 from ..session import open_session
 from .run import RunRequest, RunResult, like_trial, read_dat
@@ -47,8 +42,25 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         book = FileBook(store, study, session.context.runs)
         with closing_study(study, store, stop):
             launching = Launching(sites=[Simulator(site, 1)], book=book, listener=listener, stop=stop)
-            records = _simulated(launching, study, [{**run.words(), **how} for run in dat.runs()], request)
-        return RunResult(store.study(study), records, stop.requested)
+            limits, records = LaunchLimits(limit_s=request.walltime_s), list[TrialRecord]()
+
+            def tell(done: LaunchOutcome) -> None:
+                records.extend(done.in_order)
+                listener(TrialEnded(records[-1]))
+
+            ask_and_tell(
+                launching,
+                stop,
+                ask=(
+                    ListedPoint(params=params, key=key_of(params), limits=limits, repeat=repeat)
+                    for repeat in range(request.repeats)
+                    for run in dat.runs()
+                    for params in ({**run.words(), **how, "layout": f"{run.ranks}x1"},)
+                ),
+                start=lambda point: start_point(launching, study, point),
+                tell=tell,
+            )
+        return RunResult(store.study(study), tuple(records), stop.requested)
 
 
 def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store) -> dict[str, Scalar]:
@@ -72,21 +84,3 @@ def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store)
     if model and model.simulated:
         network = {name: value for name, value in model.params.items() if name.startswith("net.")}
     return {"blas": blas, "kernel": "auto", **network}
-
-
-def _simulated(
-    launching: Launching[VirtualPlan], study: str, runs: Sequence[Mapping[str, Scalar]], request: RunRequest
-) -> tuple[TrialRecord, ...]:
-    """Simulate the runs of a file one after the other; then repeat all of them."""
-    records: list[TrialRecord] = []
-    limits, site = LaunchLimits(limit_s=request.walltime_s), launching.sites[0]
-    for repeat, words in product(range(request.repeats), runs):
-        if launching.stop.requested:
-            break
-        P, Q = (int(part) for part in str(words["grid"]).split("x"))
-        params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
-        new = started(study, params, Kind.RUN, key_of(params))
-        asked = planned(site.plan, params, FULL, new.key, repeat)
-        records.append(launching.measure({0: PlannedTrial(new, asked)}, limits).records[0])
-        launching.listener(TrialEnded(records[-1]))
-    return tuple(records)

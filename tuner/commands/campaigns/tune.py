@@ -33,17 +33,17 @@ from ...preflight.looking import before_runs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
+from ...study import campaign
+from ...study.campaign import TuneOutcome, require_alike_parts
 from ...study.cautions import cautions_of, fewer_nodes
+from ...study.enter import enter
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, resume_command, study_folder
 from ...study.objective import check_inputs, fastest_of, ranking_of
+from ...study.seeding import Opening, simulated_ranking
+from ...study.sizing.size import load_space, searched_n
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench, measures_power
-from ...tuning import campaign
-from ...tuning.campaign import TuneOutcome, require_alike_parts
-from ...tuning.enter import enter
-from ...tuning.seeding import Opening, simulated_ranking
-from ...tuning.sizing import load_space, searched_n
 from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
@@ -52,8 +52,8 @@ from ..set_up import set_up
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
-    from ...tuning.prediction import NotedPrediction
-    from ...tuning.winner import WinnerFiles
+    from ...study.sizing.prediction import NotedPrediction
+    from ...study.winner import WinnerFiles
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,6 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
     return replace(options, budget=replace(timed, trials=more.trials, run_s=more.run_s))
 
 
-INTERRUPTED = 130
-"""Exit code where somebody stopped a command; for commands that return codes yet."""
 OTHER_ENGINE = "bayes"
 """Searches workloads of which the usual engine knows nothing."""
 SHOWN = 5
@@ -153,7 +151,7 @@ class TuneResult:
             return Report(title)
         study, written = self.summary.study, self.written
         fewer = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in fewer_nodes(study)]
-        ranking = (*self.summary.parts(SHOWN, sure=written is None), *fewer)
+        ranking = (*self.summary.parts(SHOWN, sure=written is None, short=True), *fewer)
         if written is None:
             return Report(title, ranking, self.summary.to_json(more={"cautions": cautions_of(study)}))
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
@@ -199,7 +197,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _trust(request, name, options, session)
             if options.on_machines:
                 set_up(options, session.user_dirs, listener, stored=(request.resume or request.join is not None))
-        run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
+        run = _on_machines if options.on_machines else _on_no_machine
         try:
             outcome = run(request, name, options, session)
         except OUR_ERRORS as error:
@@ -224,7 +222,7 @@ def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, 
         return None
     if not ranking:
         return None
-    outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)
+    outcome = TuneOutcome(study, ranking, None, str(error), interrupted=False)
     return replace(_result(request, outcome, session), failure=error)
 
 
@@ -260,7 +258,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if options.cluster is None:
         check_inputs(options.objective, options.pareto, **facts_that_count(options))
     if options.warm_start:
-        from ...tuning.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
+        from ...study.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
 
         for source in options.warm_start:
             read_source(store, source)
@@ -347,26 +345,17 @@ def _opening(options: TuneOptions, session: Session) -> Opening | None:
     return SimulatedOpening(session.user_dirs, options.hpl_source, options.seed)
 
 
-def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
-    """Run a study in simulation."""
-    from ...simulation.cluster import SimulatedCluster, cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+def _on_no_machine(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study on a table of runs, or in simulation."""
+    if options.replay:
+        from ...replay.tune import tune_replayed  # noqa: PLC0415 - only a table needs it
+
+        outcome = tune_replayed(options, name, session.context, resume=request.resume)
+        session.cautions.begun(outcome.study)
+        return outcome
     from ...simulation.session import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
 
-    cluster = cluster_from(options.cluster or {})
-    with session.stop.preparing():
-        simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
-    return tune_virtual(options, name, simulated, session.context, resume=request.resume)
-
-
-def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
-    """Run a study on a table of runs."""
-    from ...replay.tune import read_table, tune_replayed  # noqa: PLC0415 - only a table needs it
-
-    with session.stop.preparing():
-        table = read_table(options.replay or {})
-    outcome = tune_replayed(options, name, table, session.context, resume=request.resume)
-    session.cautions.begun(outcome.study)
-    return outcome
+    return tune_virtual(options, name, session.user_dirs, session.context, resume=request.resume)
 
 
 def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
@@ -380,16 +369,15 @@ def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
     if workload.is_hpl:
         return options
     engine, space = options.engine, options.space
-    if options.full:
-        only = f"⟦full⟧ gives the N of HPL, and this is {workload.title}: name sizes with ⟦set⟧"
-        raise UsageError(only, field="full")
-    if options.pareto:
-        raise UsageError(f"⟦pareto⟧ is for HPL, and this is {workload.title}: leave it out", field="pareto")
-    if not workload.has_peak and options.objective == "percent-of-peak":
-        none = f"the peak in double precision is none of {workload.title}: choose gflops"
-        raise UsageError(none, field="objective", given=options.objective)
-    if options.from_simulation:
-        raise UsageError(f"simulations are of HPL, and this is {workload.title}: leave it out", field="from_simulation")
+    peak, this = not workload.has_peak and options.objective == "percent-of-peak", f"and this is {workload.title}"
+    for field_, asked, why in (
+        ("full", options.full, f"⟦full⟧ gives the N of HPL, {this}: name sizes with ⟦set⟧"),
+        ("pareto", options.pareto, f"⟦pareto⟧ is for HPL, {this}: leave it out"),
+        ("objective", peak, f"the peak in double precision is none of {workload.title}: choose gflops"),
+        ("from_simulation", options.from_simulation, f"simulations are of HPL, {this}: leave it out"),
+    ):
+        if asked:
+            raise UsageError(why, field=field_, given=options.objective if field_ == "objective" else None)
     if engine == TuneOptions.engine:
         engine = OTHER_ENGINE
         listener(Notice(f"This is {workload.title}: the engine {options.engine} knows HPL only, so {engine} searches."))
@@ -542,7 +530,7 @@ def _result(request: TuneRequest, outcome: TuneOutcome, session: Session) -> Tun
         raise TunerError(_no_result(study, store, db))
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
-    from ...tuning.winner import write_winner  # noqa: PLC0415 - needed at the end
+    from ...study.winner import write_winner  # noqa: PLC0415 - needed at the end
 
     summary = StudySummary.of(study, outcome.ranking, fastest=fastest_of(store, study))
     result = TuneResult(

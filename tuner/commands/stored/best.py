@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from results.errors import NoValidRunError
-from results.report.model import Report, Sentence, Tone
+from results.report.model import Part, Report, Sentence, Tone
 from results.store.store import Store
 
 from ...database import db_option
@@ -14,7 +14,7 @@ from ...reports.library_ranking import LibraryRanking
 from ...reports.summary import StudySummary
 from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
-from ...tuning.winner import command_text
+from ...study.winner import command_text
 from .show import state
 
 
@@ -27,12 +27,14 @@ class BestRequest:
         count: how many, unless a front is shown.
         front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
         db: where the user said that the store is; None for the user's own.
+        whole: with all figures of each, and what they tell of the machine.
     """
 
     study: str | None = None
     count: int = 5
     front: str | None = None
     db: str | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,28 +42,31 @@ class BestResult:
     """The best configurations of a study.
 
     Attributes:
-        count: how many of them are shown.
+        asked: how many of them are shown, and how.
         following: what to do next.
         left_out: the sentence that not all are ranked, or None.
         order: what rounds tell of the BLAS libraries, in sentences; none where there were no rounds.
     """
 
     summary: StudySummary
-    count: int
+    asked: BestRequest
     following: str
     left_out: str | None = None
     order: tuple[str, ...] = ()
 
     def report(self) -> Report:
-        """Report the answer in short, the ranking or the front, and what speaks against it."""
+        """Report the ranking or the front, what speaks against it, and at the end the answer in short."""
         cautions = self.context.cautions()
-        report = self._found(cautions)
-        told = [Sentence(caution, tone=Tone.CAUTION) for caution in cautions]
-        return replace(report, parts=(*report.parts, *told))
+        told = (Sentence(caution, tone=Tone.CAUTION) for caution in cautions)
+        answer = in_short(self.summary, Sentence(self.following))
+        parts = (*self._found(short=not self.asked.whole), *told, *answer)
+        facts = {**self.summary.to_json(self.asked.count), "cautions": cautions}
+        return Report(f"Study {self.summary.study.name}", parts, facts)
 
     def page(self) -> Report:
         """The same as a page, which begins with what a reader must know first."""
-        return self.context.page(self._found(self.context.cautions()))
+        answer = in_short(self.summary, Sentence(self.following))
+        return self.context.page(replace(self.report(), parts=(*answer, *self._found(short=False))))
 
     @property
     def context(self) -> Context:
@@ -71,14 +76,10 @@ class BestResult:
         sizes = frozenset(int(entry.params["N"]) for entry in ranking if "N" in entry.params)
         return Context([self.summary.study], sizes, runs)
 
-    def _found(self, cautions: Sequence[str]) -> Report:
+    def _found(self, *, short: bool) -> Sequence[Part]:
         """The ranking or the front."""
-        above = in_short(self.summary, Sentence(self.following))
         below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
-        facts = {**self.summary.to_json(self.count), "cautions": list(cautions)}
-        return Report(
-            f"Study {self.summary.study.name}", (*above, *self.summary.parts(self.count, sure=False), *below), facts
-        )
+        return (*self.summary.parts(self.asked.count, sure=False, short=short), *below)
 
 
 def best_of_study(store: Store, request: BestRequest) -> BestResult:
@@ -98,7 +99,7 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
     following = next_step(summary, state(study, store), db_option(store) if request.db else "")
-    return BestResult(summary, request.count, following, stored.left_out, order)
+    return BestResult(summary, request, following, stored.left_out, order)
 
 
 def best_command(store: Store, study: str) -> str | None:

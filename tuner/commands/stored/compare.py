@@ -29,7 +29,7 @@ from ...study.lifecycle import SIDE
 from ...study.names import is_shootout
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
-from ...study.rounds import Rounds, champions, shown_noise
+from ...study.order import Order, champions, shown_noise
 from ...study.shootout import blas_of
 from ...user_dirs import UserDirs
 from ...words import listed
@@ -183,7 +183,7 @@ def _as_rounds_tell(
     """Differences of libraries, of those that ran in rounds by the statistic by which `hpltune blas` ranks them."""
     study, records = sides[0].study, store.records(sides[0].study.name)
     noise = shown_noise(study, records)
-    rounds = Rounds.of(records, shown=noise)
+    rounds = Order.of(records, shown=noise)
     pairs = list(combinations([blas_of(side.best.params) for side in sides], 2))
     told = rounds.leads_of(pairs)
     return corrected_for_many(

@@ -18,7 +18,7 @@ from ...reports.context import Context
 from ...reports.explanation import explanation_parts, glossary
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
-from ...tuning.pilot import stored
+from ...study.sizing.pilot import stored
 
 
 @dataclass(frozen=True)

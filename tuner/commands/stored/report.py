@@ -19,7 +19,7 @@ from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.occasions import followers
-from ...tuning.prediction import prediction_of
+from ...study.sizing.prediction import prediction_of
 from ...user_files import require_folder
 from ..report_files import write_page
 from .explain import taught_study

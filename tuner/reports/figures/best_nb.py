@@ -40,8 +40,7 @@ def best_nb(records: Sequence[TrialRecord]) -> Figure | None:
         lines.append(_line(name, groups[chosen]))
         others += _runs(rates for rest, rates in groups.items() if rest != chosen)
     grey = [_points("runs that differ in more", others, behind=True)] if others else []
-    caption = _caption(lines, points, others)
-    return Figure("Rate at each NB", "NB", "GFLOPS", (*lines, *points, *grey), caption=caption)
+    return Figure("Rate at each NB", "NB", "GFLOPS", (*lines, *points, *grey), caption=_caption(lines, points, others))
 
 
 def _line(name: str, rates: Rates) -> Series:

@@ -9,7 +9,7 @@ from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
 from ...study.names import is_shootout
-from ...tuning.prediction import NotedPrediction
+from ...study.sizing.prediction import NotedPrediction
 from ..context import Context
 from ..story import convergence, full_runs
 from ..summary import StudySummary

@@ -7,8 +7,8 @@ from hpl.sizing import gflops as rate
 from results.record import TrialRecord
 from results.report.model import Figure, Sentence, Series
 
-from ...tuning.extrapolation import COVERAGE, Extrapolation
-from ...tuning.prediction import NotedPrediction
+from ...study.sizing.extrapolation import COVERAGE, Extrapolation
+from ...study.sizing.prediction import NotedPrediction
 from ..story import rate_by_size
 
 STEPS = 40

@@ -76,6 +76,7 @@ class BestPrinted(PrintedQuery):
 
     count: int = Field(5, ge=1, le=1000)
     pareto: str | None = Field(None, max_length=100)
+    whole: bool = False
 
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ async def printed_best(
     request: Request, parts: Parts, name: CampaignName, query: Annotated[BestPrinted, Query()]
 ) -> Response:
     """Print the best configurations of a campaign."""
-    asked = BestRequest(name, query.count, query.pareto)
+    asked = BestRequest(name, query.count, query.pareto, whole=query.whole)
     return await _answer(request, parts.answers, query, lambda: best_of_study(parts.store, asked).report())
 
 

@@ -13,7 +13,7 @@ from ...options import TuneOptions
 from ...simulation.cluster import cluster_from
 from ...simulation.known import simulated_space
 from ...simulation.options import hourly_usd, usd_per_hour
-from ...tuning.sizing import load_space
+from ...study.sizing.size import load_space
 from .expected import CampaignEstimate, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document

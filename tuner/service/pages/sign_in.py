@@ -58,8 +58,7 @@ async def sign_in(request: Request, parts: Parts, fields: Annotated[FormFields, 
     else:
         token = parts.sessions.form_token(session.binding)
         visitor = Visitor.of(Caller(entry.name, entry.scope, ""), signed_in=True)
-        why = "Your session had ended before it was sent."
-        response = asked_again(kept, _inside(target), token, why, visitor)
+        response = asked_again(kept, _inside(target), token, "Your session had ended before it was sent.", visitor)
     secure = request.url.scheme == "https"
     name = cookie_name(request)
     response.set_cookie(name, cookie, expires=session.ends_at, secure=secure, httponly=True, samesite="strict")

@@ -1,8 +1,7 @@
 """The one search of a study: ask the engine, run its questions on sites, and tell it what came of them."""
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,21 +10,117 @@ from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 from search_spaces.parameters.dimension import Point
 
+from ...budget import Meter
 from ...engines.base import Engine
 from ...engines.outcomes import FULL, Ladder, Question
 from ...events import PhaseStarted
 from ...stopping import Interrupted
+from ...trial.ask_and_tell import ask_and_tell
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
-from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
 from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
+from ..rounds import FullRuns, SteadyLoad, doubted_sentence
 from ..session import StudySession
-from .budget_rule import BudgetRule, SearchState
 from .reference_runs import ReferenceRuns
 from .search_limits import RunTime
 from .trials import StudyTrials
+
+
+@dataclass
+class FailuresInARow:
+    """Counts the trials that failed one after the other."""
+
+    count: int = 0
+
+    def learn(self, record: TrialRecord) -> None:
+        """Take in a trial that has ended."""
+        self.count = self.count + 1 if record.state is TrialState.FAILED else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchState:
+    """How far a search is when it asks for the next trial.
+
+    Attributes:
+        full_s: seconds of a full run; 0 while unknown.
+        repeats: full runs that the next question may need.
+        running: trials under way, of which the budget does not know yet.
+        without_result: no rate is compared yet.
+        full_asked: a full run was asked for in this session.
+    """
+
+    full_s: float
+    repeats: int = 1
+    running: int = 0
+    without_result: bool = False
+    full_asked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetRule:
+    """When a search has used up its budget.
+
+    On a machine the first trial is always allowed, and until there is a result no time is reserved for later runs. On a
+    virtual cluster a full run is always asked before time refuses.
+
+    Attributes:
+        reserved_runs: full runs that must still fit after the search; a function where what was found decides.
+        exact: each run comes out the same again, so that a cheap one saves nothing but time.
+        virtual_clock: time passes only when a trial has ended, so those under way will still take theirs.
+        wanted_runs: full runs that a search should have room for: told where not even one fits. None tells nothing.
+        failures, most_failures: so many failures in a row end a search that only time limits.
+    """
+
+    meter: Meter
+    reserved_runs: float | Callable[[], float]
+    virtual_clock: bool = False
+    exact: bool = False
+    wanted_runs: float | None = None
+    failures: FailuresInARow | None = None
+    most_failures: int = 20
+
+    def out_of_trials(self, now: SearchState) -> str | None:
+        """The sentence why no trial is left, or None; time is not looked at."""
+        if self.failures and self.failures.count >= self.most_failures and self.meter.budget.trials is None:
+            return f"the last {self.failures.count} simulations failed, and failures use up no budget"
+        return self.meter.out_of_trials(now.running)
+
+    def must_wait(self, now: SearchState) -> bool:
+        """Whether a trial that is under way must tell first what a run takes."""
+        return self.virtual_clock and now.running > 0 and not now.full_s and self.meter.budget.timed
+
+    def out_of_time(self, now: SearchState) -> str | None:
+        """The sentence why the time that is left is too short, or None."""
+        if self.virtual_clock:
+            over = self.meter.out_of_time(now.full_s, self._following_runs(now)) if now.full_asked else None
+            return over and (self.meter.budget.too_small(now.full_s, self.wanted_runs or 1.0) or over)
+        nothing_yet = now.without_result and not now.running
+        if nothing_yet and not self.meter.trials:
+            return None
+        return self.meter.out_of_time(now.full_s, 1.0 if nothing_yet else self._following_runs(now))
+
+    def is_last(self, now: SearchState) -> bool:
+        """Whether what is asked next can only be confirmed, not followed up: it has to be a full run."""
+        return self.meter.last(now.full_s, self._following_runs(now), now.running)
+
+    def counts_only(self, now: SearchState) -> bool:
+        """Whether trials run out before the time does, so that a full run tells more and costs no more."""
+        return (
+            self.exact
+            and now.full_s > 0
+            and self.meter.ends_by_trials(now.full_s, self._following_runs(now), now.running)
+        )
+
+    def room(self, now: SearchState) -> int:
+        """Cheap trials that fit beside the next one."""
+        return self.meter.room(now.full_s, self._following_runs(now), now.running) if now.full_s else 0
+
+    def _following_runs(self, now: SearchState) -> float:
+        """Full runs that must still fit, the next one included."""
+        reserved = self.reserved_runs() if callable(self.reserved_runs) else self.reserved_runs
+        return now.repeats + reserved + (now.running if self.virtual_clock else 0)
 
 
 @dataclass
@@ -126,27 +221,36 @@ class Search:
         in_rounds = engine.wants_every_rate and not self.rule.virtual_clock
         rounds, repeats = (self.repeats, 1) if in_rounds else (1, self.repeats)
         ended: str | None = None
-        with closing(self.trials.launching):
-            while ended is None or self.trials.under_way:
-                while self.trials.free and ended is None:
-                    batch, ended = self._next(engine, rounds, repeats)
-                    if not batch:
-                        break
-                    self.trials.start(batch)
-                self._tell(engine, self.trials.next())
+
+        def ask() -> Sequence[Question] | None:
+            nonlocal ended
+            while ended is None and not self.session.stopped:
+                batch, ended = self._next(engine, rounds, repeats)
+                if batch or self.trials.under_way:
+                    return batch or None
+            return None
+
+        ask_and_tell(
+            self.trials,
+            self.session.context.stop,
+            ask=ask,
+            start=self.trials.start,
+            tell=lambda done: self._tell(engine, done),
+        )
+        ended = ended or "you asked for it"
         self._show_remarks(engine)
         left = engine.unasked()
         return f"{ended}; {left} of {left + len(engine.told)} configurations were not run" if left else ended
 
     def _next(self, engine: Engine, rounds: int, repeats: int) -> tuple[Sequence[Question], str | None]:
         """What to start next, with nothing where that must wait for what is running; or the sentence why no more."""
-        if self._again and not self.session.stopped:
+        if self._again:
             batch: Sequence[Question] = self._again.popleft()
             return ([] if self.trials.used_up(batch[0]) else batch), None
         for part in self.trials.unavailable.parts if self.trials.unavailable else ():
             engine.bar(part)
         now = self._state(engine, repeats)
-        refused = "you asked for it" if self.session.stopped else self.rule.out_of_trials(now)
+        refused = self.rule.out_of_trials(now)
         waits = refused is None and self.rule.must_wait(now)
         refused = refused or (None if waits else self.rule.out_of_time(now))
         if refused or waits or self._reference_ran(now):
@@ -219,7 +323,7 @@ class Search:
         """
         rungs = (FULL,) if self.rule.is_last(now) or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
-            if self.trials.site.machine is not None:  # only HPL itself runs several configurations in one launch
+            if self.trials.site.shares_launches:
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
             else:
                 question = engine.choose(rungs)

@@ -113,8 +113,7 @@ class SearchLimits:
 
     def of_launch(self, rung: Rung, runs: int, key: str | None, full_s: float | None = None) -> LaunchLimits:
         """The limits of a launch that begins now, as `Limits` has them."""
-        run_time = self.run_time if full_s is None else RunTimeEstimate(full_s)
-        expected_s = run_time.should_take_s(rung)
+        expected_s = (self.run_time if full_s is None else RunTimeEstimate(full_s)).should_take_s(rung)
         bar = None if key is None or self.every_rate else self.incumbent.lower_bound(self.session, key)
         return LaunchLimits(
             limit_s=self._limit_s(None if expected_s is None else expected_s * runs),

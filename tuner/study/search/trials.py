@@ -1,7 +1,6 @@
 """The trials of a study on its sites: plans what is asked, launches it, and says when the study cannot go on."""
 
 import re
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,10 @@ from search_spaces.parameters.dimension import Point
 from ...clock import Clock, RealClock
 from ...engines.outcomes import FULL, Question, Rung
 from ...errors import TunerError
+from ...trial.ask_and_tell import ask_and_tell
 from ...trial.ladder import part_at
 from ...trial.launch import LaunchLimits, LaunchOutcome
-from ...trial.launching import Launching, PlannedTrial, TrialBook, in_turn, planned
+from ...trial.launching import Launching, PlannedTrial, TrialBook, planned
 from ...trial.plan import varying_label
 from ...trial.records import started
 from ...trial.site import Site
@@ -191,13 +191,15 @@ class StudyTrials(Generic[S]):
     _asked: dict[int, Sequence[Question]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        parts = self.unavailable
         self.launching = Launching(
             sites=self.sites,
             book=self.book,
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.clock,
-            blamed=self.unavailable.blamed if self.unavailable else lambda _event, _settings: {},
+            rule_out=parts.rule_out if parts else lambda _refused: None,
+            blamed=parts.blamed if parts else lambda _event, _settings: {},
         )
 
     @property
@@ -235,8 +237,12 @@ class StudyTrials(Generic[S]):
         """
         if not self.launching.under_way:
             return []
-        done = self._next()
+        done = self._conclusive(self.launching.next())
         return list(zip(self._asked.pop(done.ticket), done.in_order, strict=True))
+
+    def close(self) -> None:
+        """End what runs, as `Launching.close`."""
+        self.launching.close()
 
     def launch(
         self,
@@ -257,7 +263,7 @@ class StudyTrials(Generic[S]):
         """
         self._start(points, kind, rung, full_s, repeat)
         with closing(self.launching):
-            return self._next().in_order
+            return self._conclusive(self.launching.next()).in_order
 
     def trial(
         self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL, full_s: float | None = None
@@ -267,9 +273,13 @@ class StudyTrials(Generic[S]):
 
     def launch_each(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Run complete points for the first time, as many at a time as there are sites, until the user stops it."""
-        begin = lambda point: self._start([point], kind, FULL, repeat=0)  # noqa: E731
-        with closing(self.launching):
-            deque(in_turn(deque(points), begin, self.launching, self.session.context.stop), maxlen=0)
+        ask_and_tell(
+            self.launching,
+            self.session.context.stop,
+            ask=iter(points),
+            start=lambda point: self._start([point], kind, FULL, repeat=0),
+            tell=lambda _: None,
+        )
 
     def used_up(self, question: Question) -> TrialRecord | None:
         """The last run of a configuration where no other would tell anything new; None where one may."""
@@ -311,16 +321,12 @@ class StudyTrials(Generic[S]):
         ran = (record for record in self.session.records(kinds) if record.state is not TrialState.CANCELLED)
         return [record for record in ran if record.key == key]
 
-    def _next(self) -> LaunchOutcome:
-        """Wait until something has ended after which the study can go on.
+    def _conclusive(self, done: LaunchOutcome) -> LaunchOutcome:
+        """What came of a launch, where the study can go on after it.
 
         Raises:
             NodesLostError, RunnerError, TunerError: as `next`.
         """
-        done = self.launching.next()
-        if self.unavailable is not None:
-            for part in done.unavailable:
-                self.unavailable.rule_out(part)
         done.require_nodes()
         if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
             raise RunnerError(

@@ -234,10 +234,7 @@ def test_nothing_outlives_a_killed_hpltune(slurm: SlurmLab, tmp_path: Path, *, r
         f"runner.submit(Job(program=({job.program[0]!r},), ranks=2, directory=folder, walltime_s=600))\n"
         "time.sleep(600)\n"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", text],
-        cwd=Path(__file__).parents[4],
-    )
+    parent = subprocess.Popen([sys.executable, "-c", text], cwd=Path(__file__).parents[4])
     until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
     if reuse:
         time.sleep(6)  # longer than the lease
@@ -346,15 +343,10 @@ def test_nodes_are_told_with_what_slurm_knows_of_them(slurm: SlurmLab) -> None:
 @pytest.mark.parametrize(
     ("asked", "names"),
     [
-        ({}, ["n1", "n2"]),
-        ({"nodelist": "n[2]"}, ["n2"]),
-        ({"exclude": "n2"}, ["n1"]),
-        ({"constraint": "ib"}, ["n1"]),
-        ({"constraint": "fast&ib"}, ["n1"]),
-        ({"constraint": "ib&slow"}, []),
-        ({"constraint": "ib|slow"}, ["n1", "n2"]),
+        ({}, ["n1", "n2"]), ({"nodelist": "n[2]"}, ["n2"]), ({"exclude": "n2"}, ["n1"]), ({"constraint": "ib"}, ["n1"]),
+        ({"constraint": "fast&ib"}, ["n1"]), ({"constraint": "ib&slow"}, []), ({"constraint": "ib|slow"}, ["n1", "n2"]),
     ],
-)
+)  # fmt: skip
 def test_only_nodes_that_a_job_may_get_are_looked_at(slurm: SlurmLab, asked: dict[str, str], names: list[str]) -> None:
     slurm.wait_for_nodes()
     assert [node.name for node in candidates(None, **asked)] == names

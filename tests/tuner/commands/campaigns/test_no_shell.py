@@ -21,18 +21,9 @@ from search_spaces.machine import BlasFacts, Machine
 
 ALL = "a$(canary)`canary`';canary;'\";canary;\" b:c;canary&canary|canary"
 SIGNS = (
-    "a$(canary)",
-    "a`canary`",
-    "a';canary;'",
-    'a";canary;"',
-    "a;canary;",
-    "a\ncanary\n",
-    "-canary",
-    "a canary",
-    "a&canary&",
-    "a|canary",
-    "\x1b[31ma",
-)
+    "a$(canary)", "a`canary`", "a';canary;'", 'a";canary;"', "a;canary;", "a\ncanary\n", "-canary", "a canary",
+    "a&canary&", "a|canary", "\x1b[31ma",
+)  # fmt: skip
 FAST = (
     *("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--set", "layout=2x1"),
     *("--budget", "2m", "--engine", "random", "--confirm", "0"),

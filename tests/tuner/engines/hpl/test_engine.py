@@ -11,6 +11,7 @@ import pytest
 from engine_contract import CONDITIONAL, ONE_POINT, EngineContract, MakeEngine, space_of
 from engine_contract import SMALL as SMALL_SPACE
 from landscape import Landscape
+from present import present
 
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
@@ -107,14 +108,14 @@ class TestOnTheLadder:
 
     def test_of_what_should_be_as_fast_it_begins_with_what_is_nearest_to_the_textbook(self) -> None:
         space = space_of('parameters = { NB = [64, 128], RFACT = ["left", "crout"], PFACT = ["left", "right"] }')
-        first = HplEngine(space, 0, EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}}))).choose(LADDER)
-        assert first is not None
+        first = present(
+            HplEngine(space, 0, EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}}))).choose(LADDER)
+        )
         assert (first.params["RFACT"], first.params["PFACT"]) == ("crout", "right")
 
     def test_what_should_be_the_fastest_is_not_asked_again_where_it_does_not_run(self, space: SearchSpace) -> None:
         engine = HplEngine(space, 0, EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}})))
-        first = engine.choose(LADDER)
-        assert first is not None
+        first = present(engine.choose(LADDER))
         engine.tell(first.params, Outcome(None, state="failed"))
         climb(engine, Landscape(space, 0), 20)
         assert engine.seen(first.params)
@@ -151,9 +152,7 @@ class TestOnTheLadder:
             engine.tell(theirs.params, Outcome(None, state="failed", rung=SMALL))
         engine.expect(theirs)
         engine.release(theirs)
-        question = engine.choose(LADDER)
-        assert question is not None
-        assert question.rung == (FULL if failed_before else SMALL)
+        assert present(engine.choose(LADDER)).rung == (FULL if failed_before else SMALL)
 
     @pytest.mark.heavy
     def test_ends_when_nothing_more_is_to_be_gained(self, space: SearchSpace) -> None:
@@ -169,9 +168,7 @@ class TestOnTheLadder:
         while (question := engine.choose((FULL,))) is not None:
             engine.tell(question.params, Outcome(landscape.rate(question.params)))
         assert len(engine.told) < len({space.key(point) for point in space})
-        best = engine.choice()
-        assert best is not None
-        assert landscape.rate(best) > 0.999 * max(landscape.rate(point) for point in space)
+        assert landscape.rate(present(engine.choice())) > 0.999 * max(landscape.rate(point) for point in space)
 
     @pytest.mark.heavy
     def test_spends_less_on_cheap_rungs_than_random_search_on_full_runs(self, space: SearchSpace) -> None:
@@ -190,9 +187,7 @@ class TestOnTheLadder:
             engine = made("random", space, seed)
             chance = 0.0
             for _ in range(8):
-                drawn = engine.ask()
-                assert drawn is not None
-                chance = max(chance, landscape.rate(drawn) / best)
+                chance = max(chance, landscape.rate(present(engine.ask())) / best)
             gained.append(reached - chance)
         assert sum(gained) > 0
 
@@ -214,8 +209,7 @@ class TestOnTheLadder:
         climb(engine, landscape, 20)
         given_up = set()
         for _ in range(25):
-            question = engine.choose(LADDER)
-            assert question is not None
+            question = present(engine.choose(LADDER))
             if question.rung == FULL:
                 assert space.key(question.params) not in given_up
                 given_up.add(space.key(question.params))
@@ -263,9 +257,7 @@ class TestOnTheLadder:
         assert engine.choice() is None
         asked = climb(engine, Landscape(space, 4), 50)
         full = {space.key(point) for point, rung in asked if rung == FULL}
-        choice = engine.choice()
-        assert choice is not None
-        assert space.key(choice) in full
+        assert space.key(present(engine.choice())) in full
 
     @pytest.mark.parametrize("slow", [0.0, 0.1, 0.25])
     def test_a_few_runs_that_are_slow_by_40_percent_do_not_hide_the_best_that_was_measured(self, slow: float) -> None:
@@ -277,8 +269,7 @@ class TestOnTheLadder:
             disturbed = {key for key in points if chance.random() < slow}
             for key, point in points.items():
                 engine.tell(point, Outcome(landscape.measure(point) * (0.6 if key in disturbed else 1.0)))
-            choice = engine.choice()
-            assert choice is not None
+            choice = present(engine.choice())
             best = max(landscape.rate(point) for key, point in points.items() if key not in disturbed)
             reached.append(landscape.rate(choice) / best)
         assert min(reached) > 0.98
@@ -299,8 +290,7 @@ class TestOnTheLadder:
         )
         engine = HplEngine(space, 0, EngineContext(probes=probes))
         for _ in range(3):
-            point = engine.ask()
-            assert point is not None
+            point = present(engine.ask())
             engine.tell(point, Outcome(20.0 if point["blas"] == "openblas" else 90.0))
         kernels = {
             kernel: engine.expected_gflops(point) for kernel, point in {str(p["kernel"]): p for p in space}.items()
@@ -334,8 +324,7 @@ class TestOnTheLadder:
         reached = []
         for engine in (misled, untold):
             climb(engine, landscape, 60, noise=True)
-            choice = engine.choice()
-            assert choice is not None
+            choice = present(engine.choice())
             reached.append(landscape.rate(choice))
         assert reached[0] > 0.98 * reached[1]
 
@@ -369,8 +358,7 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
     engine = HplEngine(space, 0, EngineContext(probes=Probes(nodes=8, node_cores=4), worth=worth))
     found = []
     for _ in range(16):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         found.append(rates[ranks(question.params)] * worth(question.params))
         engine.tell(question.params, Outcome(found[-1]))
     assert max(found) == 320.0
@@ -385,8 +373,7 @@ def test_at_a_larger_n_it_hopes_for_what_is_faster_there_whether_it_ran_or_not()
     probes = Probes(smaller.probes, smaller.nodes, messages=smaller.messages, half_nb=smaller.half_nb)
     engine = HplEngine(space, 0, EngineContext(probes=probes))
     for _ in range(12):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         engine.tell(question.params, Outcome(rates[space.key(question.params)]))
     best, hoped = engine.choice(), engine.hopeful(larger.N / smaller.N, ("NB", "grid"), 3)
     assert best is not None

@@ -8,6 +8,7 @@ import pytest
 from broken_fitting import BrokenFitting
 from engine_contract import CONDITIONAL, FAILED, space_of
 from landscape import Landscape
+from present import present
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
@@ -24,8 +25,7 @@ def test_avoids_a_library_that_always_crashes() -> None:
     engine, landscape = HplEngine(space, 5), Landscape(space, 5)
     crashed = 0
     for _ in range(60):
-        point = engine.ask()
-        assert point is not None
+        point = present(engine.ask())
         broken = point["blas"] == "blis"
         crashed += broken
         engine.tell(point, FAILED if broken else Outcome(landscape.rate(point)))
@@ -41,8 +41,7 @@ def test_a_library_that_ran_elsewhere_is_given_up_where_it_crashes_here() -> Non
         engine.tell(known, Outcome(rate, rung=Rung(Fidelity.EARLIER, 1.0)))
     crashed = 0
     for _ in range(20):
-        point = engine.ask()
-        assert point is not None
+        point = present(engine.ask())
         crashed += point["blas"] == "blis"
         engine.tell(point, FAILED if point["blas"] == "blis" else Outcome(100.0))
     assert crashed < 8
@@ -54,8 +53,7 @@ def test_a_value_that_failed_twice_is_not_asked_again_while_others_were_not_trie
     for seed in range(15):
         engine, asked = HplEngine(space, seed), list[Scalar]()
         for _ in range(8):
-            question = engine.choose((FULL,))
-            assert question is not None
+            question = present(engine.choose((FULL,)))
             asked.append(question.params["NB"])
             ran = Outcome(10.0, 1.0, cost_s=1.0)
             engine.tell(question.params, Outcome(None, state="failed") if asked[-1] == asked[0] else ran)
@@ -67,9 +65,7 @@ def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
     engine = HplEngine(space, 0)
     engine.tell(space.point(0), Outcome(10.0, rung=SMALL))
     engine.tell(space.point(0), Outcome(None, rung=PREFIX))
-    question = engine.choose((SMALL, PREFIX, FULL))
-    assert question is not None
-    assert question.rung == FULL
+    assert present(engine.choose((SMALL, PREFIX, FULL))).rung == FULL
 
 
 def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so() -> None:
@@ -77,8 +73,7 @@ def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so() -> None:
     engine, landscape = HplEngine(space, 0, fit=partial(BrokenFitting, first=8)), Landscape(space, 0)
     asked: list[Point] = []
     for _ in range(20):
-        point = engine.ask()
-        assert point is not None
+        point = present(engine.ask())
         asked.append(point)
         engine.tell(point, Outcome(landscape.rate(point)))
     assert len({space.key(point) for point in asked}) == 20
@@ -94,7 +89,6 @@ def test_odd_rates_end_no_study(rates: Sequence[float]) -> None:
     space = space_of(CONDITIONAL)
     engine = HplEngine(space, 0)
     for number in range(24):
-        point = engine.ask()
-        assert point is not None
+        point = present(engine.ask())
         engine.tell(point, Outcome(rates[number % len(rates)]))
     assert "torch" not in sys.modules

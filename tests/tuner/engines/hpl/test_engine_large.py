@@ -3,6 +3,7 @@
 import pytest
 from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
+from present import present
 
 from tuner.engines.base import Engine, EngineContext
 from tuner.engines.hpl.engine import HplEngine
@@ -20,8 +21,7 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
     engine = HplEngine(space, 3)
     rates = []
     for _ in range(40):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         rates.append(landscape.rate(question.params))
         engine.tell(question.params, Outcome(rates[-1]))
     assert max(rates) > 0.95 * summit(engine, landscape)
@@ -29,8 +29,7 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
 
 def test_where_dgemm_was_timed_it_is_begun_with_what_should_be_the_fastest() -> None:
     timed = Probes({"openblas": {"Haswell": 10.0, "SkylakeX": 20.0, "Zen": 40.0}})
-    first = HplEngine(space_of(LARGE), 3, EngineContext(probes=timed)).choose((CHEAP, FULL))
-    assert first is not None
+    first = present(HplEngine(space_of(LARGE), 3, EngineContext(probes=timed)).choose((CHEAP, FULL)))
     assert first.rung == FULL
     assert (first.params["kernel"], first.params["RFACT"], first.params["PFACT"]) == ("Zen", "crout", "right")
 
@@ -40,8 +39,7 @@ def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() 
     space = space_of(MANY_VALUES)
     engine, landscape = HplEngine(space, 0), Landscape(space, 0)
     for _ in range(8):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         engine.tell(question.params, Outcome(landscape.rate(question.params)))
     unknown = next(point for point in space if space.key(point) not in engine.model()[1].places)
     assert engine.expected_gflops(unknown) > 0

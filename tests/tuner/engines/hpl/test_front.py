@@ -11,6 +11,7 @@ import pytest
 from as_user import Run
 from broken_fitting import BrokenFitting
 from landscape import Landscape
+from present import present
 from record_builders import a_study, begun, finished
 from typer.testing import CliRunner
 
@@ -77,8 +78,7 @@ class Made:
         """By ranks the best rate that so many runs found; the engine is told as much for each GFLOPS."""
         found: dict[int, float] = {}
         for _ in range(runs):
-            question = engine.choose((FULL,))
-            assert question is not None
+            question = present(engine.choose((FULL,)))
             point, rate = question.params, self.rate(question.params)
             found[ranks(point)] = max(rate, found.get(ranks(point), 0.0))
             engine.tell(point, Outcome(rate * told(point)))
@@ -113,8 +113,7 @@ def test_what_is_beaten_in_both_objectives_is_left_alone() -> None:
     engine = cluster.engine(against=worth)
     asked = []
     for _ in range(30):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         asked.append(ranks(question.params))
         engine.tell(question.params, Outcome(cluster.rate(question.params)))
     assert asked.count(4) <= 4 < min(asked.count(one) for one in (32, 16, 8))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from engine_contract import LARGE, space_of
 from landscape import Landscape
+from present import present
 
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
@@ -91,8 +92,7 @@ def test_a_large_study_that_is_taken_up_again_goes_on_as_it_would_have() -> None
     went_on, landscape = told(space, MOST + 47), Landscape(space, 0)
     resumed = told(space, MOST + 47)
     for _ in range(5):
-        question = went_on.choose(LADDER)
-        assert question is not None
+        question = present(went_on.choose(LADDER))
         seconds = 60 * question.rung.operations
         outcome = Outcome(landscape.rate(question.params), seconds, rung=question.rung, cost_s=seconds + 5)
         for engine in (went_on, resumed):
@@ -107,8 +107,7 @@ def test_a_search_finds_something_faster_also_after_more_runs_than_it_remembers(
     before = max(landscape.rate(point) for point in space if engine.key(point) in engine.history.rates)
     asked = []
     for _ in range(8):
-        question = engine.choose((FULL,))
-        assert question is not None
+        question = present(engine.choose((FULL,)))
         asked.append(landscape.rate(question.params))
         tell(engine, landscape, question.params, FULL)
     assert max(asked) > before

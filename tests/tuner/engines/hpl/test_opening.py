@@ -2,6 +2,7 @@
 
 import pytest
 from engine_contract import space_of
+from present import present
 
 from tuner.engines.base import EngineContext
 from tuner.engines.hpl.engine import HplEngine
@@ -23,10 +24,8 @@ NB = {}
 def test_the_textbook_is_measured_in_full_where_the_model_holds_it_for_about_as_fast(NB: list[int], rung: Rung) -> None:
     timed = EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}}))
     engine = HplEngine(space_of(HASWELL.format(NB), cores=1), 0, timed)
-    favourite = engine.choose((SMALL, FULL))
-    assert favourite is not None
+    favourite = present(engine.choose((SMALL, FULL)))
     assert (favourite.params["NB"], favourite.rung) == (NB[0], FULL)
     engine.tell(favourite.params, Outcome(30.0, rung=FULL))
-    textbook = engine.choose((SMALL, FULL))
-    assert textbook is not None
+    textbook = present(engine.choose((SMALL, FULL)))
     assert (textbook.params["NB"], textbook.rung) == (256, rung)

@@ -1,7 +1,6 @@
 from pathlib import Path
 from typing import Any
 
-from fastapi.testclient import TestClient
 from service_client import bearer, served
 
 from results.store.service.tokens import AccessScope
@@ -9,14 +8,6 @@ from results.store.store import Store
 from tuner.service.config import LimitsTable, ServiceConfig
 
 CAMPAIGNS = "/api/v1/campaigns"
-QUICK = {"kind": "tune", "space": "quick", "trials": 3}
-
-
-def hand_in(client: TestClient, expected: int = 201, **changes: Any) -> dict[str, Any]:
-    answer = client.post(CAMPAIGNS, json={**QUICK, **changes})
-    assert answer.status_code == expected, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
 
 
 def test_nobody_fills_the_queue_alone(store: Store, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from needs import skip_without
+from present import present
 from replayed import OFFERED, replaying_service
 from running_service import RunningService
 from waiting import until
@@ -161,16 +162,13 @@ def test_a_host_that_gets_another_name_loses_no_campaign() -> None:
         until(lambda: len(trials_of("long")) >= 2)
         hand_in(service, "waits", trials=1)
         assert entry_of("waits").order.node_set == ("pod-a",)
-        owner = owner_of("long")
-        assert owner is not None
+        owner = present(owner_of("long"))
         service.end(signal.SIGKILL)
         os.kill(owner.pid, signal.SIGKILL)
     count = len(trials_of("long"))
     with replaying_service(before=named("pod-b")) as service:
         until(lambda: len(trials_of("long")) > count)
-        new = owner_of("long")
-        assert new is not None
-        assert new.host == "pod-b"
+        assert present(owner_of("long")).host == "pod-b"
         assert "It waits for long" in service.client.get("/campaigns/waits").text
         service.client.post(f"{CAMPAIGNS}/long/cancel")
         until(lambda: entry_of("waits").state == "done")

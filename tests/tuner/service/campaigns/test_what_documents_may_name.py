@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from present import present
 from record_builders import a_study, begun, finished
 from service_client import served
 
@@ -62,8 +63,7 @@ def cloned(client: TestClient, document: dict[str, Any]) -> str:
 
 def filled_in(address: str) -> Door:
     def send(client: TestClient, document: dict[str, Any]) -> str:
-        token = re.search(r'name="form_token" value="([^"]+)"', client.get("/new").text)
-        assert token is not None
+        token = present(re.search(r'name="form_token" value="([^"]+)"', client.get("/new").text))
         lines = "\n".join(f"{name} = {value}" for name, value in document["set"].items())
         fields = {"form_token": token[1], "space": document["space"], "set": lines, "trials": "1"}
         return unescape(client.post(address, data=fields).text)
@@ -136,9 +136,7 @@ def worked_on(store: Store, order: CampaignOrder, offers: Offers, study: Study |
         lambda _event: None,
         StopRequest(),
     )
-    found = store.queue.find(order.name)
-    assert found is not None
-    return found
+    return present(store.queue.find(order.name))
 
 
 @pytest.fixture
@@ -234,20 +232,12 @@ def test_a_check_repeats_no_campaign_whose_parameters_nobody_offers(client: Test
 
 WORDS = {
     "tune": {
-        "engine",
-        "objective",
-        "pareto",
-        "power_source",
-        "wait_for_quiet",
-        "nodes_check",
-        "budget",
-        "run_time",
-        "limit",
+        "engine", "objective", "pareto", "power_source", "wait_for_quiet", "nodes_check", "budget", "run_time", "limit",
     },
     "blas": {"budget", "wait_for_quiet"},
     "check": {"wait_for_quiet"},
     "nodes": {"benchmarks", "wait_for_quiet", "blas", "baseline"},
-}
+}  # fmt: skip
 """Keys of documents that are read as words, times or numbers of checks, and never as files, programs or hosts."""
 
 

@@ -100,13 +100,9 @@ def test_a_stream_from_the_begin_goes_past_an_end_after_which_the_campaign_went_
     store.end_study("study", "complete")
     told = watched(client, f"{EVENTS}?after=0")
     assert [(event.kind, event.data.get("state")) for event in told] == [
-        ("campaign-began", "running"),
-        ("campaign-changed", "interrupted"),
-        ("campaign-changed", "running"),
-        ("trial-begun", None),
-        ("trial-ended", "complete"),
-        ("campaign-ended", "complete"),
-    ]
+        ("campaign-began", "running"), ("campaign-changed", "interrupted"), ("campaign-changed", "running"),
+        ("trial-begun", None), ("trial-ended", "complete"), ("campaign-ended", "complete"),
+    ]  # fmt: skip
 
 
 def test_after_an_event_that_is_kept_no_more_a_stream_begins_with_how_the_campaign_stands(

@@ -95,17 +95,6 @@ def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None
     assert "&lt;script&gt;alert(1)&lt;" in page.text
 
 
-@pytest.mark.heavy
-def test_only_files_of_the_service_work_in_the_page(client: TestClient, store: Store) -> None:
-    store.create_study(a_study())
-    trials(store, 70.0)
-    answer = client.get(PAGE)
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert not re.search(r"<style|<script>|<[^>]*\s(style|on\w+)=", answer.text)
-
-
 def test_files_of_pages_may_be_kept_for_ever_and_change_their_names(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     addresses = re.findall(r'"(/assets/[^"]+)"', client.get(PAGE).text)

@@ -22,24 +22,10 @@ from results.store.store import Store
 
 AXE = (Path(__file__).parents[3] / "assets/axe/axe.min.js").read_text(encoding="utf-8")
 PAGES = (
-    "/",
-    "/new",
-    "/compare",
-    "/dat?cores=64&memory=256GiB",
-    "/compare?studies=before&studies=after",
-    "/campaigns/after",
-    "/campaigns/after/trials/1",
-    "/campaigns/runs",
-    "/campaigns/waits",
-    "/node-checks",
-    "/node-checks/1",
-    "/node-checks/2",
-    "/tokens",
-    "/audit",
-    "/campaigns/nobody",
-    "/docs",
-    "/sign-in",
-)
+    "/", "/new", "/compare", "/dat?cores=64&memory=256GiB", "/compare?studies=before&studies=after", "/campaigns/after",
+    "/campaigns/after/trials/1", "/campaigns/runs", "/campaigns/waits", "/node-checks", "/node-checks/1",
+    "/node-checks/2", "/tokens", "/audit", "/campaigns/nobody", "/docs", "/sign-in",
+)  # fmt: skip
 LOOKS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((400, "dark"), (1280, "light"))
 """Each width and each scheme once: as the styles are, none depends on both."""
 MEDIA = r"@media[^{]*\{(?:[^{}]*@media)?"
@@ -81,9 +67,7 @@ def complaints(page: Page) -> list[tuple[str, str]]:
 
 
 def test_no_style_depends_on_the_width_and_the_scheme_at_a_time() -> None:
-    questions = [
-        found for style in STYLES for found in re.findall(r"@media[^{]*\{(?:[^{}]*@media)?", style.read_text())
-    ]
+    questions = [found for style in STYLES for found in re.findall(MEDIA, style.read_text())]
     assert len(questions) >= 2
     for found in questions:
         assert found.count("@media") == 1, found

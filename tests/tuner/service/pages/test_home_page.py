@@ -72,11 +72,3 @@ def test_campaigns_are_found_by_their_tags_and_tell_their_note(client: TestClien
 def test_what_is_ticked_stays_ticked_when_the_list_is_read_again(client: TestClient) -> None:
     board = client.get("/board?studies=after").text
     assert re.findall(r'value="(\w+)"[^>]* checked', board) == ["after"]
-
-
-@pytest.mark.heavy
-@pytest.mark.usefixtures("two")
-def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> None:
-    said = text_of(client, "/compare?studies=before&studies=after")
-    assert "Studies before and after" in said
-    assert "82.00" in said

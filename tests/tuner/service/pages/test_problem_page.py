@@ -45,13 +45,6 @@ def test_a_person_gets_a_page_and_a_program_a_document(
     assert client.get(address, headers={**PAGE, "HX-Request": "true"}).headers["content-type"] != "text/html"
 
 
-def test_who_may_not_is_told_on_a_page(client: TestClient, store: Store) -> None:
-    ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
-    page = client.get("/new", headers={**PAGE, **ada})
-    assert (page.status_code, page.headers["content-type"]) == (403, "text/html; charset=utf-8")
-    assert "This needs scope run, and ada has only scope read." in page.text
-
-
 @pytest.mark.parametrize(("address", "status"), [("/campaigns/nope", 404), ("/nothing", 404), ("/new", 403)])
 def test_a_page_of_a_problem_says_who_looks_at_it_and_lets_them_sign_out(
     client: TestClient, store: Store, address: str, status: int

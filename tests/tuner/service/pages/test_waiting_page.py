@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 from service_client import bearer
@@ -42,13 +41,6 @@ def press(client: TestClient, button: str, token: str = "") -> str:
     answer = client.post("/campaigns/first/do", data={"form_token": token or form_token(client), "do": button})
     assert (answer.status_code, answer.headers.get("location")) == (303, "/campaigns/first"), answer.text
     return page(client)
-
-
-@pytest.mark.parametrize("token", [{}, {"form_token": "guessed"}])
-def test_a_button_of_another_page_is_refused(client: TestClient, token: dict[str, str]) -> None:
-    hand_in(client, "first")
-    assert client.post("/campaigns/first/do", data={**token, "do": "cancel"}).status_code == 403
-    assert "It is number 1 of the queue." in page(client)
 
 
 def test_only_its_owner_and_admins_have_buttons(client: TestClient, store: Store) -> None:

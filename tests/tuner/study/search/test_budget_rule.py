@@ -8,7 +8,7 @@ from record_builders import finished
 from results.record import TrialState
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
-from tuner.study.search.budget_rule import BudgetRule, FailuresInARow, SearchState
+from tuner.study.search.loop import BudgetRule, FailuresInARow, SearchState
 
 FRESH = SearchState(full_s=10.0, without_result=True)
 LATER = SearchState(full_s=10.0, full_asked=True)

@@ -12,8 +12,8 @@ from search_spaces.load import load
 from tuner.engines.outcomes import FULL
 from tuner.engines.registry import make_engine
 from tuner.study.machine_changes import BUSY_NOISE
+from tuner.study.sized_study import tell_earlier
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
-from tuner.tuning.seeding import tell_earlier
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 RUNS = (
@@ -96,13 +96,8 @@ def test_what_one_run_alone_reaches_is_no_bar_until_it_was_repeated(make_study: 
 
 def hear_of_earlier_sessions(later: MadeStudy) -> None:
     """Tell a later session of a study what its earlier ones found."""
-    tell_earlier(
-        later.session,
-        make_engine("random", later.space, 0),
-        later.records(),
-        early_stopping=EarlyStopping(),
-        incumbent=later.ledger.incumbent,
-    )
+    engine = make_engine("random", later.space, 0)
+    tell_earlier(later.session, engine, later.ledger.incumbent, later.records(), EarlyStopping())
 
 
 def test_a_later_session_knows_what_the_best_of_earlier_ones_reaches(make_study: MakeStudy) -> None:

@@ -74,7 +74,7 @@ def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_t
 def test_a_study_that_is_ended_while_the_next_run_is_prepared_says_how_to_go_on(
     hpltune_process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    ended = "import os\nfrom tuner.tuning import campaign\ncampaign.seed_engine = lambda *_: os.kill(os.getpid(), "
+    ended = "import os\nfrom tuner.study import campaign\ncampaign.seed_engine = lambda *_: os.kill(os.getpid(), "
     (tmp_path / "sitecustomize.py").write_text(f"{ended}{number:d})\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     small = ("--space", "quick", "--set", "N=1000", "--trials", "1")

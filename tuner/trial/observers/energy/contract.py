@@ -4,7 +4,7 @@ A source only reads. `sampling.py` reads it once a second, `trace.py` says what 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
+    from runners.hosts.hearing import CommandResult
 
 HERE = ""
 """The host of a part that belongs to this machine."""
@@ -173,6 +174,30 @@ class FilePower(PowerSource):
             return [self.unit * first_figure(read_text(file)) for file in self._files]
         except OSError as error:
             raise PowerSourceError(f"stopped telling ({error.filename}: {error.strerror})") from error
+
+
+def answers(commands: Mapping[str, Sequence[str]]) -> "Mapping[str, CommandResult]":
+    """Ask programs at once, each for a host or for HERE, and return what came of them.
+
+    Raises:
+        PowerSourceError: one cannot be started, or does not answer in time.
+    """
+    from runners.errors import RunnerError  # noqa: PLC0415 - only programs need it
+    from runners.hosts.hearing import Call, Unheard, hear  # noqa: PLC0415 - slow to import
+
+    found: dict[str, CommandResult] = {}
+    try:
+        heard = hear({host: Call(tuple(command), LONGEST_READING_S) for host, command in commands.items()})
+    except RunnerError as error:
+        raise PowerSourceError(f"cannot be asked: {error}") from error
+    for host, said in heard.items():
+        of = f"of {host} " if host else ""
+        if isinstance(said, Unheard):
+            raise PowerSourceError(f"{of}did not answer within {LONGEST_READING_S:.0f} s")
+        if isinstance(said, OSError):
+            raise PowerSourceError(f"{of}cannot be asked: {Path(commands[host][0]).name}: {said.strerror}")
+        found[host] = said
+    return found
 
 
 def read_text(file: Path) -> str:

@@ -9,10 +9,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from runners.errors import RunnerError
-from runners.hosts.hearing import Call, CommandResult, Unheard, hear
+from runners.hosts.hearing import CommandResult
 
-from .contract import HERE, LONGEST_READING_S, Places, PowerPart, PowerSource, PowerSourceError
+from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError, answers
 
 READING = ("dcmi", "power", "reading")
 DEVICES = ("dev/ipmi0", "dev/ipmi/0", "dev/ipmidev/0")
@@ -55,24 +54,17 @@ class Ipmi(PowerSource):
 
     def read(self) -> Sequence[float]:
         """Ask all controllers for the power at this moment, in watts."""
-        try:
-            heard = hear({host: Call(command, LONGEST_READING_S) for host, command in self._commands.items()})
-        except RunnerError as error:
-            raise PowerSourceError(f"cannot be asked: {error}") from error
+        heard = answers(self._commands)
         return [_watts(host, heard[host]) for host in self._commands]
 
 
-def _watts(host: str, heard: CommandResult | Unheard | OSError) -> float:
+def _watts(host: str, heard: CommandResult) -> float:
     """Read what ipmitool printed of one controller.
 
     Raises:
         PowerSourceError: that is no reading.
     """
     of = f"of {host} " if host else ""
-    if isinstance(heard, Unheard):
-        raise PowerSourceError(f"{of}did not answer within {LONGEST_READING_S:.0f} s")
-    if isinstance(heard, OSError):
-        raise PowerSourceError(f"{of}cannot be asked: ipmitool: {heard.strerror}")
     said = _WATTS.search(heard.stdout)
     if heard.exit_code or said is None:
         said_last = heard.complaint or (heard.stdout.strip().splitlines() or ["nothing"])[-1]

@@ -9,10 +9,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from runners.errors import RunnerError
-from runners.hosts.hearing import Call, Unheard, hear
-
-from .contract import LONGEST_READING_S, Places, PowerPart, PowerSource, PowerSourceError, first_figure
+from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError, answers, first_figure
 
 MOST_NODES = 4096
 """Nodes of Slurm that are read: one answer of its controller has a line for each."""
@@ -72,14 +69,7 @@ def _asked(command: tuple[str, ...]) -> str:
     Raises:
         PowerSourceError: it does not answer.
     """
-    try:
-        said = hear({"": Call(command, LONGEST_READING_S)})[""]
-    except RunnerError as error:
-        raise PowerSourceError(f"cannot be asked: {error}") from error
-    if isinstance(said, Unheard):
-        raise PowerSourceError(f"did not answer within {LONGEST_READING_S:.0f} s")
-    if isinstance(said, OSError):
-        raise PowerSourceError(f"cannot be asked: {command[0]}: {said.strerror}")
+    said = answers({HERE: command})[HERE]
     if said.exit_code:
         raise PowerSourceError(f"cannot be asked: {command[0]} said {said.complaint[:120]!a}")
     return said.stdout

@@ -10,11 +10,11 @@ from results.stats.ranking import hosts_of
 from search_spaces.load import load, passed_over, wants_all_blas
 from search_spaces.space import SIZES, SearchSpace
 
-from ..engines.outcomes import FULL, Ladder
-from ..errors import TunerError
-from ..events import PhaseStarted
-from ..machine.inventory import Inventory
-from ..machine.problem_size import (
+from ...engines.outcomes import FULL, Ladder
+from ...errors import TunerError
+from ...events import PhaseStarted
+from ...machine.inventory import Inventory
+from ...machine.problem_size import (
     MOST_IN_BUDGET,
     RUNS_IN_BUDGET,
     Sample,
@@ -22,20 +22,20 @@ from ..machine.problem_size import (
     full_memory_n,
     launch_s,
 )
-from ..options import TuneOptions
-from ..settings.dimensions import setting_dimensions
-from ..study.confirmation import FINALISTS
-from ..study.lifecycle import withdraw
-from ..study.machine_changes import noise_of_pilots, note_noise
-from ..study.names import SEARCHED
-from ..study.search.search_limits import RunTimeEstimate
-from ..study.search.trials import StudyTrials
-from ..study.session import StudySession
-from ..study.shootout import libraries_of, small_n
-from ..trial.evaluate import Evaluator
-from ..trial.ladder import PREFIX_PARTS, ladder
-from ..trial.plan import parse_layout
-from ..units import duration
+from ...options import TuneOptions
+from ...settings.dimensions import setting_dimensions
+from ...trial.evaluate import Evaluator
+from ...trial.ladder import PREFIX_PARTS, ladder
+from ...trial.plan import parse_layout
+from ...units import duration
+from ..lifecycle import withdraw
+from ..machine_changes import noise_of_pilots, note_noise
+from ..names import SEARCHED
+from ..search.search_limits import RunTimeEstimate
+from ..search.trials import StudyTrials
+from ..session import StudySession
+from ..shootout import libraries_of, small_n
+from ..sized_study import FINALISTS
 from .pilot import on_nodes, pilot, target_s
 from .whole_memory import SMALLER_COST
 
@@ -137,7 +137,7 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
     samples = pilot(trials, wanted_s, first_runs(earlier, site.node_count), asked_n)
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
-    if not samples:
+    if session.stopped:
         return None
     largest_n = full_memory_n(site, fraction=options.memory_fraction)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))

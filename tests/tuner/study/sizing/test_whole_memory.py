@@ -26,8 +26,8 @@ from tuner.options import TuneOptions
 from tuner.reports.figures.size import size
 from tuner.stopping import StopRequest
 from tuner.study.search.loop import replay_records
-from tuner.tuning.prediction import NotedPrediction, prediction_of
-from tuner.tuning.whole_memory import predict_full
+from tuner.study.sizing.prediction import NotedPrediction, prediction_of
+from tuner.study.sizing.whole_memory import predict_full
 
 RATES = {64: {512: 17.0, 1024: 19.0, 2048: 20.0}, 128: {512: 13.0, 1024: 17.0, 2048: 19.6}}
 """NB=64 is faster up to N=2048, and the rate of NB=128 grows faster."""

@@ -13,8 +13,8 @@ from results.metrics import four_digits
 from results.stats.intervals import non_negative
 from results.stats.noise import Array, Noise
 
-from ..machine.problem_size import Sample
-from ..units import duration
+from ...machine.problem_size import Sample
+from ...units import duration
 
 COVERAGE = 0.9
 """Probability that a run at N lies within what is told."""

@@ -13,10 +13,10 @@ from runners.hosts.host_facts import busy_sentence
 from ..errors import TunerError, UsageError
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.lifecycle import BegunStudy, MachineFacts, begin, go_on
-from ..study.machine_changes import BUSY_NOISE, note_noise
 from ..trial.workbench import Workbench
 from ..words import with_options
+from .lifecycle import BegunStudy, MachineFacts, begin, go_on
+from .machine_changes import BUSY_NOISE, note_noise
 
 
 def versions(inventory: Inventory) -> dict[str, str]:

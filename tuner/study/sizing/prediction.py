@@ -12,7 +12,7 @@ from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
 
-from ..study.names import TEXTBOOK
+from ..names import TEXTBOOK
 from .extrapolation import Extrapolation
 
 APART, APART_OF_FIRST = 0.07, 0.05
@@ -22,7 +22,7 @@ NOT_MEASURED = "Nothing was measured against the textbook at a larger N than tha
 
 
 @dataclass(frozen=True)
-class Rival:
+class RivalInTurn:
     """A configuration that ran in turn with the one of which the whole memory is predicted.
 
     Attributes:
@@ -59,7 +59,7 @@ class NotedPrediction:
     called: str = ""
     N: int | None = None
     gflops: float = 0.0
-    rivals: tuple[Rival, ...] = ()
+    rivals: tuple[RivalInTurn, ...] = ()
     doubt: str = ""
     part: float = 1.0
     quiet: bool = True
@@ -70,7 +70,7 @@ class NotedPrediction:
         return f"The whole memory holds N={self.full.N}: {self.full.sentence}."
 
     @property
-    def textbook(self) -> Rival | None:
+    def textbook(self) -> RivalInTurn | None:
         """The textbook, as the faster of its NB gave more in turn; None where it did not run beside the winner."""
         both = [rival for rival in self.rivals if rival.called.startswith(TEXTBOOK)]
         return max(both, key=lambda rival: (not rival.once, rival.gflops), default=None)
@@ -125,7 +125,7 @@ class NotedPrediction:
         }
 
 
-def _gave(side: Rival | NotedPrediction) -> str:
+def _gave(side: RivalInTurn | NotedPrediction) -> str:
     """The rate of one of those in turn, in words; that of a disturbed run is the least that it gives."""
     return f"{'at least ' * (not side.quiet)}{four_digits(side.gflops)}" if side.gflops else "no result"
 

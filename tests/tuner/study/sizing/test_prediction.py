@@ -10,14 +10,20 @@ from record_builders import a_study
 from results.record import StudyNotes
 from results.stats.noise import noise_of
 from results.store.store import Store
-from tuner.tuning.extrapolation import Extrapolation
-from tuner.tuning.prediction import NotedPrediction, Rival, note_prediction, prediction_of, probability_faster
+from tuner.study.sizing.extrapolation import Extrapolation
+from tuner.study.sizing.prediction import (
+    NotedPrediction,
+    RivalInTurn,
+    note_prediction,
+    prediction_of,
+    probability_faster,
+)
 
 FULL = Extrapolation(
     N=49_664, coefficients=(1e-11, 1e-9, 0.0), time_s=406.0, gflops=201.0, gflops_range=(185.0, 219.0), largest_n=12_160
 )
-SLOWER = Rival(9, "the textbook", 190.0, 0.21)
-BEHIND = Rival(5, "blas=blis", 184.0, 0.04)
+SLOWER = RivalInTurn(9, "the textbook", 190.0, 0.21)
+BEHIND = RivalInTurn(5, "blas=blis", 184.0, 0.04)
 
 
 def faster(rival_gflops: float, larger: float = 2.0, noise: float = 0.003) -> float:
@@ -50,8 +56,8 @@ def test_what_ran_in_turn_is_one_sentence() -> None:
 
 
 def test_what_gave_no_result_in_turn_is_told_and_no_probability_of_what_is_doubtful() -> None:
-    failed = Rival(9, "the best of the search", 0.0, None)
-    noted = NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, (failed, Rival(5, "the textbook", 190.0, None)))
+    failed = RivalInTurn(9, "the best of the search", 0.0, None)
+    noted = NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, (failed, RivalInTurn(5, "the textbook", 190.0, None)))
     assert noted.in_turn == (
         "In turn at N=12160, NB=256 gave 201 GFLOPS, 5.8% more than the textbook (190); the best of the search gave no "
         "result. HPL-full.dat has the values of NB=256."
@@ -71,7 +77,9 @@ def test_a_rate_of_disturbed_runs_alone_is_the_least_and_no_gain_is_told_against
 
 
 def test_where_the_textbook_is_the_fastest_in_turn_no_gain_is_told() -> None:
-    noted = NotedPrediction(FULL, 3, "the textbook", 12_160, 201.0, (Rival(9, "the best of the search", 199.0, 0.4),))
+    noted = NotedPrediction(
+        FULL, 3, "the textbook", 12_160, 201.0, (RivalInTurn(9, "the best of the search", 199.0, 0.4),)
+    )
     assert noted.in_turn == (
         "In turn at N=12160, the textbook gave 201 GFLOPS; the best of the search gave 199. "
         "HPL-full.dat has the values of the textbook. "
@@ -80,7 +88,7 @@ def test_where_the_textbook_is_the_fastest_in_turn_no_gain_is_told() -> None:
 
 
 @pytest.mark.parametrize("rivals", [(), (SLOWER, BEHIND)])
-def test_a_prediction_is_read_back_as_it_was_noted(home: Path, rivals: tuple[Rival, ...]) -> None:
+def test_a_prediction_is_read_back_as_it_was_noted(home: Path, rivals: tuple[RivalInTurn, ...]) -> None:
     noted = NotedPrediction(FULL, 3, "NB=256", 12_160 if rivals else None, 201.0, rivals)
     with Store.open(home / "one.db") as store:
         store.create_study(a_study())

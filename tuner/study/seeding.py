@@ -5,8 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
-from hpl.witness import parse_panels
-from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked, rank
 from results.store.store import Store
 from search_spaces.parameters.dimension import Point
@@ -17,11 +15,7 @@ from ..engines.probes import Probes
 from ..errors import UsageError
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.ledger import Incumbent
-from ..study.names import SEARCHED
-from ..study.search.loop import replay_records
-from ..study.session import StudySession
-from ..trial.early_stopping import EarlyStopping, updated
+from .session import StudySession
 
 if TYPE_CHECKING:
     from .warm_start import Advice, Source
@@ -111,33 +105,3 @@ def seed_engine(
     for sentence in (*(one.sentence for one in found), *contradictions(found, session.space)):
         session.say(sentence)
     return [*first, *advise(engine, found)]
-
-
-def tell_earlier(
-    session: StudySession,
-    engine: Engine,
-    earlier: Sequence[TrialRecord],
-    *,
-    early_stopping: EarlyStopping,
-    incumbent: Incumbent,
-) -> None:
-    """Tell an engine, and what else learns from trials, all that the study has found so far.
-
-    Args:
-        earlier: its trials that have ended.
-    """
-    searched = [record for record in earlier if record.kind in SEARCHED]
-    if not searched:
-        return
-    confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
-    replay_records(engine, [*searched, *confirmed], session.objective)
-    full = [
-        record
-        for record in session.context.store.records(session.study, kinds=(Kind.SEARCH,), outputs=True)
-        if record.ranked and record.gflops and session.space.why_not(record.params) is None
-    ]
-    for record in full:
-        if record.disturbed is None:
-            early_stopping.learn(updated(parse_panels(record.errors_text), record.hpl), record.gflops or 0.0)
-    incumbent.remember(earlier)
-    incumbent.replace_by([record for record in earlier if session.space.why_not(record.params) is None])

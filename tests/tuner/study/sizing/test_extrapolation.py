@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hpl.sizing import flop_count
 from results.stats.noise import Array, noise_of
 from tuner.machine.problem_size import Sample
-from tuner.tuning.extrapolation import COVERAGE, Extrapolation, extrapolate
+from tuner.study.sizing.extrapolation import COVERAGE, Extrapolation, extrapolate
 
 QUIET = noise_of([])
 

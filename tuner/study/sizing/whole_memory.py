@@ -18,12 +18,12 @@ from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 from search_spaces.parameters.dimension import dropped_nodes
 
-from ..engines.base import Engine
-from ..engines.outcomes import FULL, Fidelity, Rung
-from ..events import PhaseStarted
-from ..machine.equipment import PROGRAM
-from ..machine.inventory import running
-from ..machine.problem_size import (
+from ...engines.base import Engine
+from ...engines.outcomes import FULL, Fidelity, Rung
+from ...events import PhaseStarted
+from ...machine.equipment import PROGRAM
+from ...machine.inventory import running
+from ...machine.problem_size import (
     IN_TURN,
     NB_UNKNOWN,
     SMALLEST_N,
@@ -34,14 +34,14 @@ from ..machine.problem_size import (
     launch_s,
     natural_nb,
 )
-from ..options import TuneOptions
-from ..stopping import Interrupted
-from ..study.ledger import noise_of_runs
-from ..study.names import TEXTBOOK
-from ..study.search.trials import StudyTrials
-from ..study.session import StudySession
-from ..trial.evaluate import Evaluator
-from ..trial.ladder import PREFIX_PARTS
+from ...options import TuneOptions
+from ...stopping import Interrupted
+from ...trial.evaluate import Evaluator
+from ...trial.ladder import PREFIX_PARTS
+from ..ledger import noise_of_runs
+from ..names import TEXTBOOK
+from ..search.trials import StudyTrials
+from ..session import StudySession
 from .pilot import pilot_point, samples_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def predict_full(
     if winner.N <= stands.hpl.N:
         return None
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
-    from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
+    from .prediction import NotedPrediction, RivalInTurn, note_prediction, probability_faster  # noqa: PLC0415
 
     runners: Sequence[_Runner] = [winner]
     if turns_s := kept_for_turns_s(trials, options, 1.0):
@@ -173,7 +173,7 @@ def predict_full(
         return probability_faster(one.gflops / beside, larger, trial.part, noise) if told else None
 
     others = tuple(
-        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N), one.out, one.quiet)
+        RivalInTurn(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N), one.out, one.quiet)
         for one in runners
         if N and one.in_turn and one is not first
     )

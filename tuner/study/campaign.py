@@ -1,12 +1,12 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from results.metrics import measured_watts, power_by
-from results.record import Kind, TrialState
+from results.record import TrialState
 from results.stats.ranking import Ranked
 from search_spaces.errors import SpaceError
 from search_spaces.load import wants_all_blas
@@ -15,10 +15,8 @@ from search_spaces.node_order import LISTED, NODE_PARAMETERS, unlike_parts
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine, EngineContext
+from ..engines.base import Engine
 from ..engines.points import starts_of_each
-from ..engines.probes import Probes
-from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.equipment import PROGRAM
 from ..machine.left_out import too_slow
@@ -26,35 +24,32 @@ from ..machine.problem_size import IN_TURN
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
-from ..study.again import SteadyLoad
-from ..study.cautions import note_lost
-from ..study.confirmation import FINALISTS, Confirmation
-from ..study.lifecycle import BegunStudy
-from ..study.names import resume_command
-from ..study.objective import Objective, of_study
-from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.search.budget_rule import BudgetRule
-from ..study.search.loop import STOPPED, OtherProcesses, Search
-from ..study.search.reference_runs import ReferenceRuns, tell_changes
-from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
-from ..study.search.trials import LaunchBreaker, StudyTrials, UnavailableParts
-from ..study.session import StudyContext, StudySession
-from ..study.shootout import libraries_of
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from ..words import listed
-from .pilot import timed_at_first
-from .seeding import Opening, probes, seed_engine, tell_earlier
-from .sizing import StudySize, load_space, programs_for, size
-from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
+from .cautions import note_lost
+from .lifecycle import BegunStudy
+from .names import resume_command
+from .objective import Objective, of_study
+from .open import OpenStudy, StudyOpener, next_session
+from .search.loop import STOPPED
+from .search.reference_runs import tell_changes
+from .search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
+from .search.trials import LaunchBreaker, StudyTrials, UnavailableParts
+from .seeding import Opening, probes, seed_engine
+from .session import StudyContext, StudySession
+from .sized_study import SiteFacts, SizedStudy, new_engine, tell_earlier
+from .sizing.pilot import timed_at_first
+from .sizing.size import load_space, programs_for, size
+from .sizing.whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
 if TYPE_CHECKING:
-    from .prediction import NotedPrediction
+    from .sizing.prediction import NotedPrediction
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TuneOutcome:
     """What a study found.
 
@@ -68,7 +63,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    predicted: "NotedPrediction | None" = None
+    predicted: "NotedPrediction | None"
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -109,7 +104,6 @@ def tune(
         earlier=earlier,
         number=next_session(earlier),
     ).open()
-    opened.ledger.count(earlier)
     note_lost(context.store, name, (), workbench)
     quiet = quiet_wait(options, workbench, context)
     quiet.before("the first run")
@@ -126,11 +120,13 @@ def tune(
             unavailable=unavailable,
             evaluators=evaluators,
             joined=begun.joined,
-            quiet=quiet,
             opening=opening,
         )
         try:
-            return campaign.run()
+            if sized := campaign.sized():
+                return tuned(sized, options, quiet=quiet, joined=begun.joined)
+            session.end()
+            return TuneOutcome(name, session.ranking(), None, STOPPED, interrupted=True)
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
             try:
@@ -144,15 +140,6 @@ def tune(
             left = (workbench.whole or workbench.site).node_names
             session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
-
-
-def _known(options: TuneOptions, session: StudySession, measured: Probes) -> EngineContext:
-    """What an engine is told at first; what configurations draw, as it is measured, it hears as runs end."""
-    known, against = EngineContext(points=options.points, probes=measured), session.objective.against
-    if against is None or not against.by_measured_power:
-        return known
-    power, space = session.objective.power, session.space
-    return replace(known, against=lambda point: power.worth(space.complete(point)), against_changes=True)
 
 
 def _note_unmeasured(session: StudySession) -> None:
@@ -203,33 +190,52 @@ def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, cont
         workbench.build(names, threads, context.listener, mpis)
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """A search that has ended.
+def tuned(
+    study: SizedStudy,
+    options: TuneOptions,
+    spent: Callable[[float], str] | None = None,
+    quiet: QuietWait | None = None,
+    *,
+    joined: bool = False,
+) -> TuneOutcome:
+    """Search a study on whatever sites it has, confirm the winner, and predict its run at the whole memory.
 
-    Attributes:
-        engine: what chose the trials.
-        confirmation: repeats what it found.
-        trials: runs further ones.
-        ended: the sentence why it ended.
+    Args:
+        spent: says what so many seconds of HPL runs would have cost on the machine for which the sites stand.
+        quiet: waits for a quiet machine before the confirmation; None waits for none.
+        joined: who began the study confirms the winner, if somebody still works on it.
     """
-
-    engine: Engine
-    confirmation: Confirmation
-    trials: StudyTrials[Evaluator]
-    ended: str
+    session, trials, predicted = study.session, study.trials, None
+    store, name = session.context.store, session.study
+    ended = study.search(options.repeats, options.confirm)
+    session.say(f"Search stopped: {ended}.")
+    if spent:
+        session.say(spent(session.meter.run_s))
+    if joined and store.others(name):
+        store.end_study(name, "interrupted")
+        return TuneOutcome(name, session.ranking(), None, ended, session.stopped, left_to_others=True)
+    if quiet and options.confirm:
+        quiet.before("the best are measured again", session.meter.remaining_s())
+    ranking = study.confirm(options.confirm)
+    if not study.facts.told_clock:  # what stands for a machine does not change
+        tell_changes(session)
+        _note_unmeasured(session)
+        ranking = replace(session, objective=of_study(store.study(name))).ranking()
+        if trials.site.machine and not options.full:
+            predicted = predict_full(trials, ranking, options, study.engine)
+        session.end()
+    return TuneOutcome(name, ranking, predicted, ended, session.stopped)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """A study on the nodes that are there: pilots, search, confirmation, prediction.
+    """A study on machines, whose pilots tell what its runs take: they come before all that is the same on other sites.
 
     Attributes:
         compares: libraries are compared, so that the best of each is confirmed.
         opened: the study, before N is known.
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
-        quiet: waits for a quiet machine before the confirmation; None waits for none.
         opening: simulates before the first full run; None where nothing is simulated.
         predicts: its end tells of the whole memory.
     """
@@ -240,64 +246,45 @@ class Campaign:
     unavailable: UnavailableParts
     evaluators: Sequence[Evaluator]
     joined: bool
-    quiet: QuietWait | None = None
     opening: Opening | None = None
     predicts: bool = True
 
-    def run(self) -> TuneOutcome:
-        """From the pilots to what was found.
+    def sized(self) -> SizedStudy | None:
+        """The study as its pilots tell what runs take; None where the user stopped before.
 
         Raises:
             NodesLostError: nodes do not come back; a campaign on those that are left can go on.
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
         """
-        searched, session = self.search(), self.opened.session
-        if searched is None:
-            session.end()
-            return TuneOutcome(study=session.study, ranking=[], ended=STOPPED, interrupted=True)
-        return self._finish(searched)
-
-    def search(self) -> SearchResult | None:
-        """From the pilots to the end of the search; None where the user stopped before they told N.
-
-        Raises:
-            NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
-        """
-        pilots = self._pilots()
-        sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
+        options, ledger, session = self.options, self.opened.ledger, self.opened.session
+        ledger.learners = ()  # from pilots only the study's size is learnt
+        pilots = self._on(self.evaluators[:1], self._limits(session, RunTimeEstimate(), EarlyStopping()))
+        sized = size(pilots, options, IN_TURN if self.predicts else 0.0)
         if sized is None:
             return None
-        session, options = sized.session, self.options
+        session, run_time = sized.session, sized.run_time
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
         engine, first = self._engine(replace(pilots, session=session), early_stopping)
-        trials = self._trials(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
-        load = SteadyLoad(session.say)
-        confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
-        finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
+        every_rate = engine.wants_every_rate or options.repeats > 1
+        limits = self._limits(session, run_time, early_stopping, every_rate=every_rate)
+        ledger.learners = (limits.learn,)
+        trials = replace(self._on(self.evaluators, limits), breaker=LaunchBreaker(session))
         predicts = self.predicts and not self.joined
         if predicts:
             session.context.store.note(session.study, lambda notes: replace(notes, whole_memory={}))
         kept_s = kept_for_turns_s(trials, options, IN_TURN) if predicts and not options.full else 0.0
-        confirming_runs = finalists * options.confirm + SMALLER_COST
-        repeats_one = options.reference and len(self.evaluators) == 1 and not self.joined
-        ended = Search(
+        return SizedStudy(
             session=session,
-            ledger=self.opened.ledger,
+            ledger=ledger,
             trials=trials,
-            rule=BudgetRule(
-                meter=session.meter,
-                reserved_runs=lambda: confirming_runs + kept_s / (sized.run_time.full_s or math.inf),
-            ),
-            run_time=sized.run_time,
-            ladder=sized.ladder,
-            repeats=options.repeats,
+            run_time=run_time,
+            engine=engine,
+            facts=SiteFacts(ladder=sized.ladder),
             first=first,
-            reference=ReferenceRuns(session, trials) if repeats_one else None,
-            others=OtherProcesses(session, self.opened.ledger),
-            load=load,
-        ).run(engine)
-        session.say(f"Search stopped: {ended}.")
-        return SearchResult(engine, confirmation, trials, ended)
+            each_blas=self.compares,
+            reference=options.reference and not self.joined,
+            afterwards=lambda: SMALLER_COST + kept_s / (run_time.full_s or math.inf),
+        )
 
     def _engine(self, trials: StudyTrials[Evaluator], early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
@@ -305,50 +292,16 @@ class Campaign:
         measured = timed_at_first(trials, probes(trials.site.machine))
         simulated = self.opening(session, trials.site.machine, measured) if self.opening else None
         with session.context.stop.preparing():
-            engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
+            engine = new_engine(session, options, measured)
             programs = starts_of_each(session.space, PROGRAM)
             first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
-            tell_earlier(session, engine, earlier, early_stopping=early_stopping, incumbent=incumbent)
+            tell_earlier(session, engine, incumbent, earlier, early_stopping)
         self.opened.ledger.count(earlier)
         return engine, first
 
-    def _finish(self, searched: SearchResult) -> TuneOutcome:
-        """Confirm the winner and predict its run at the whole memory, unless the others do."""
-        confirmation, trials, ended = searched.confirmation, searched.trials, searched.ended
-        session = confirmation.session
-        store, study = session.context.store, session.study
-        if self.joined and store.others(study):
-            store.end_study(study, "interrupted")
-            return TuneOutcome(
-                study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
-            )
-        if self.quiet and self.options.confirm:
-            self.quiet.before("the best are measured again", session.meter.remaining_s())
-        confirmation.run(self.options.confirm, lambda params, _: trials.trial(params, Kind.CONFIRMATION))
-        tell_changes(session)
-        _note_unmeasured(session)
-        session = replace(session, objective=of_study(store.study(study)))
-        ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(trials, ranking, self.options, searched.engine)
-        session.end()
-        return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
-
-    def _pilots(self) -> StudyTrials[Evaluator]:
-        """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""
-        self.opened.ledger.learners = ()
-        session = self.opened.session
-        return self._on(self.evaluators[:1], session, self._limits(session, RunTimeEstimate(), EarlyStopping()))
-
-    def _trials(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> StudyTrials[Evaluator]:
-        """Runs the search and what follows, and learns from it what runs take."""
-        limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
-        self.opened.ledger.learners = (limits.learn,)
-        return replace(self._on(self.evaluators, sized.session, limits), breaker=LaunchBreaker(sized.session))
-
-    def _on(
-        self, evaluators: Sequence[Evaluator], session: StudySession, limits: SearchLimits
-    ) -> StudyTrials[Evaluator]:
+    def _on(self, evaluators: Sequence[Evaluator], limits: SearchLimits) -> StudyTrials[Evaluator]:
+        session = limits.session
         sites = [replace(one, left_s=session.meter.remaining_s) for one in evaluators]
         return StudyTrials(session, sites, self.opened.ledger, limits, self.unavailable, clock=session.meter.clock)
 

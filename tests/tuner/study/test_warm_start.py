@@ -19,8 +19,8 @@ from tuner.engines.outcomes import Outcome
 from tuner.engines.registry import make_engine
 from tuner.errors import TunerError
 from tuner.options import TuneOptions
-from tuner.tuning.seeding import seed_engine
-from tuner.tuning.warm_start import Advice, Known, Source, advice, advise, contradictions, read_source
+from tuner.study.seeding import seed_engine
+from tuner.study.warm_start import Advice, Known, Source, advice, advise, contradictions, read_source
 
 OUTPUT = """
 ================================================================================

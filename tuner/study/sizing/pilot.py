@@ -22,13 +22,13 @@ from runners.paths import RunPaths
 from runners.settings.registry import full_name, is_setting, recorded_name
 from search_spaces.space import SearchSpace
 
-from ..budget import Budget
-from ..database import db_option
-from ..engines.points import starts
-from ..engines.probes import Messages, Probes
-from ..errors import NodesLostError, TunerError
-from ..machine.inventory import Inventory, node_shape, terms_here
-from ..machine.problem_size import (
+from ...budget import Budget
+from ...database import db_option
+from ...engines.points import starts
+from ...engines.probes import Messages, Probes
+from ...errors import NodesLostError, TunerError
+from ...machine.inventory import Inventory, node_shape, terms_here
+from ...machine.problem_size import (
     IN_TURN,
     RUNS_IN_BUDGET,
     SMALLEST_N,
@@ -41,15 +41,15 @@ from ..machine.problem_size import (
     natural_nb,
     textbook,
 )
-from ..options import DEFAULT_WALL_S
-from ..study.again import MOST_IN_A_ROW
-from ..study.search.trials import StudyTrials
-from ..trial.evaluate import Evaluator
-from ..trial.launching import Launching
-from ..trial.plan import TrialPlan, plan
+from ...options import DEFAULT_WALL_S
+from ...trial.evaluate import Evaluator
+from ...trial.launching import Launching
+from ...trial.plan import TrialPlan, plan
+from ..rounds import MOST_IN_A_ROW
+from ..search.trials import StudyTrials
 
 if TYPE_CHECKING:
-    from ..machine.calibrator import Figures
+    from ...machine.calibrator import Figures
 
 FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
@@ -100,7 +100,8 @@ def pilot(
             break
         if not record.ranked:
             raise TunerError(
-                f"the first run of HPL failed, so nothing can be tuned: {record.reason}. "
+                f"{'a larger' if samples else 'the first'} run of HPL failed, so nothing can be tuned: "
+                f"{record.reason}. "
                 f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
                 f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )
@@ -239,7 +240,7 @@ def timed_at_first(trials: StudyTrials[Evaluator], known: Probes) -> Probes:
         return known
     if found is None:
         return known
-    from ..machine.calibrator import half_nb_of  # noqa: PLC0415 - needed once there is something to read
+    from ...machine.calibrator import half_nb_of  # noqa: PLC0415 - needed once there is something to read
 
     probe, half_nb = _probe(found, session.study, site, asked), half_nb_of(found)
     store.note(session.study, lambda notes: replace(notes, dgemm_half_nb=half_nb))
@@ -262,7 +263,7 @@ def stored(store: Store, study: str, known: Probes) -> Probes:
 
 def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) -> NetworkProbe:
     """The measurement as it is stored."""
-    from ..machine.calibrator import message_times, messages_of  # noqa: PLC0415 - needed once there is something to read
+    from ...machine.calibrator import message_times, messages_of  # noqa: PLC0415 - needed once there is something to read
 
     found = messages_of(figures)
     names = site.node_names or (("first node", "last node") if site.nodes else (socket.gethostname(),))
@@ -305,7 +306,7 @@ def timed(
         return None
     if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:
         raise TunerError(status.message)
-    from ..machine.calibrator import LARGEST, message_times, parse_figures  # noqa: PLC0415 - needed once it has run
+    from ...machine.calibrator import LARGEST, message_times, parse_figures  # noqa: PLC0415 - needed once it has run
 
     figures = parse_figures(RunPaths(directory).read_stdout())
     times = message_times(figures)

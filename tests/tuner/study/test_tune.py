@@ -22,7 +22,7 @@ from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.reports.figures.phases import phases_s
-from tuner.tuning.prediction import prediction_of
+from tuner.study.sizing.prediction import prediction_of
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 ASKED = {"search", "small", "prefix", "given-up"}

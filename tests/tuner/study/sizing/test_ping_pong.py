@@ -26,12 +26,12 @@ from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.objective import of_study
 from tuner.study.session import StudyContext, StudySession
+from tuner.study.sizing.pilot import timed_at_first
 from tuner.trial.workbench import Workbench
-from tuner.tuning.pilot import timed_at_first
 from tuner.user_dirs import UserDirs
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
+FAKE = Path(__file__).parents[3] / "fake_bin/mpirun"
 Told = Callable[..., tuple[list[str], Probes]]
 NOTHING = Probes(nodes=1)
 

@@ -11,8 +11,8 @@ from record_builders import DISTURBED, QUIET, finished
 from hpl.params import HplParams
 from results.record import BlasObservation, Kind, TrialRecord
 from results.store.store import Store
-from tuner.tuning.pilot import samples_of
-from tuner.tuning.sizing import first_runs
+from tuner.study.sizing.pilot import samples_of
+from tuner.study.sizing.size import first_runs
 
 
 def first_run(number: int, N: int, gflops: float, *, disturbed: bool = False) -> TrialRecord:
