@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from results.report.gantt import FILLED
-from results.report.html import svg
+from results.report.html import drawing
 from results.report.model import Gantt
+from results.report.vega import FILLED
 from results.store.store import Store
 from tuner.commands.stored.timeline import drawn_runs
 from tuner.reports.figures.rank_timeline import rank_lanes
@@ -160,7 +160,7 @@ def timeline_figure(folder: Path) -> Gantt:
 
 def timeline(figure: Gantt) -> str:
     """Draw the figure as a file of its own."""
-    drawn = svg(figure).svg
+    drawn, _ = drawing(figure)
     box = re.search(r'viewBox="([^"]*)"', drawn)
     if box is None:
         raise SystemExit("the figure has no size")

@@ -1,24 +1,34 @@
-"""Draws figures as a PNG, SVG or PDF picture, as a paper needs it."""
+"""Draws figures with vl-convert, without a browser: as SVG of a page, and as a PNG, SVG or PDF picture of a paper."""
 
-import io
+import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import accumulate
 from textwrap import wrap
-from typing import Any
 
 from ..errors import ResultsError
-from .drawing import STYLE, height_inches, thinned
 from .model import Drawable
-from .svg_paths import short_paths
-from .timeline import draw_on
+from .thinning import thinned
+from .vega import OF_PAPER, WIDTH, Spec, Theme, specification
 
 ENDINGS = (".png", ".svg", ".pdf")
 """Ends of the names of files that pictures can have."""
-CM_PER_INCH = 2.54
-LETTERS_PER_INCH = 17
-"""Of a caption below a picture with letters of 9 points, which are drawn smaller there."""
-CAPTION_LINE_INCHES = 0.15
-"""How much higher a picture is for each line of its caption."""
+CM_PER_INCH, POINTS_PER_INCH = 2.54, 72
+LETTER = 0.52
+"""How wide a letter is on average, in sizes of letters."""
+MOST_DOTS = 150_000_000
+"""Of a PNG file; each takes four bytes of memory."""
+KEPT = 64
+"""Drawings that a process keeps, because a page is drawn again when something else on it has changed."""
+NARROWEST = 120
+"""A diagram without its axes, however long its names are."""
+_SIZE = re.compile(r'width="([\d.]+)(?:pt)?" height="([\d.]+)(?:pt)?"')
+_PLACES, _DIGITS = re.compile(r' (?:d|transform|[xy][12]?)="[^"]*"'), re.compile(r"(\.\d\d)\d+")
+_ARIA = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
+_COLUMNS = re.compile(r'"columns": ([2-9])')
+_NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class PictureSize:
 
 
 def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> bytes:
-    """Draw one figure, or several below each other with their titles, and return the file's content.
+    """Draw one figure, or several below each other, with titles and captions, and return the file's content.
 
     Args:
         figures: at least one.
@@ -44,61 +54,73 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
     Raises:
         ResultsError: so large a picture cannot be drawn.
     """
-    from matplotlib import rc_context  # noqa: PLC0415 - half a second that only a picture needs
-    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
+    import vl_convert  # noqa: PLC0415 - only a picture needs it
 
-    width_inches = size.width_cm / CM_PER_INCH
+    width = size.width_cm / CM_PER_INCH * POINTS_PER_INCH
     # Letters keep their size, so that a picture fits into a text of any width.
-    letters = round(width_inches * LETTERS_PER_INCH * 9 / _letters_pt(size))
-    below = [_below(figure, letters, titled=len(figures) == 1) for figure in figures]
-    heights = [
-        height_inches(figure, width_inches, _letters_pt(size)) + CAPTION_LINE_INCHES * len(lines)
-        for figure, lines in zip(figures, below, strict=True)
+    theme = replace(OF_PAPER, letters=9.0 if size.width_cm >= 12 else 8.0)
+    panels = [svg(_titled(thinned(figure), width, theme), theme, width)[1] for figure in figures]
+    svg_text = _below_each_other(panels)
+    if ending == ".svg":
+        return svg_text.encode()
+    if ending == ".pdf":
+        return vl_convert.svg_to_pdf(svg_text)
+    dots = [round(side * size.dpi / POINTS_PER_INCH) for side in _size(svg_text)]
+    if dots[0] * dots[1] > MOST_DOTS:
+        raise ResultsError(f"cannot draw a picture so large: {dots[0]:,} times {dots[1]:,} dots")
+    return vl_convert.svg_to_png(svg_text, ppi=size.dpi)
+
+
+def svg(spec: Spec, theme: Theme, width: float) -> tuple[Spec, str]:
+    """Draw a specification as wide as asked, and return it with its theme and that width, and the SVG."""
+    themed, drawn = _svg(json.dumps({**spec, "config": theme.config()}), width)
+    return json.loads(themed), drawn
+
+
+@lru_cache(KEPT)
+def _svg(themed: str, width: float) -> tuple[str, str]:
+    import vl_convert  # noqa: PLC0415 - only what is drawn needs it
+
+    while True:
+        spec = json.loads(themed)
+        for view in (spec, *spec.get("vconcat", ())):
+            if "width" in view:
+                view["width"] = max(NARROWEST, view["width"] + round(width) - WIDTH)
+        drawn = _ARIA.sub("", vl_convert.vegalite_to_svg(spec))
+        if _size(drawn)[0] <= width + 1.0 or not _COLUMNS.search(themed):
+            return json.dumps(spec), _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
+        themed = _COLUMNS.sub(lambda found: f'"columns": {int(found[1]) - 1}', themed)  # its legend is too wide
+
+
+def named_apart(drawn: str, number: int) -> str:
+    """Give the elements of an SVG names of their own, by its number among others."""
+    return _NAMES.sub(rf"\g<1>f{number}-", drawn)
+
+
+def _size(drawn: str) -> tuple[float, float]:
+    """Read the width and the height of an SVG."""
+    [(width, height), *_] = _SIZE.findall(drawn)
+    return float(width), float(height)
+
+
+def _titled(figure: Drawable, width: float, theme: Theme) -> Spec:
+    """Return a figure with its title, what it shows and where it is from, in lines."""
+    below = [
+        line
+        for text in (figure.caption, figure.origin)
+        if text
+        for line in wrap(text, round(width / (LETTER * (theme.letters - 1))))
     ]
-    drawn = io.BytesIO()
-    with rc_context(_style(size)):
-        canvas = Canvas(figsize=(width_inches, sum(heights)), layout="constrained")
-        panels = canvas.subfigures(len(figures), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for figure, lines, panel in zip(figures, below, panels, strict=True):
-            draw_on(thinned(figure), panel, width_inches)
-            if lines:
-                panel.supxlabel("\n".join(lines), x=0.01, horizontalalignment="left", fontsize="small")
-            if len(figures) > 1:
-                panel.suptitle(figure.title, x=0.01, horizontalalignment="left", fontsize="medium", fontweight="bold")
-        undated: Any = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
-        title = ", ".join(figure.title for figure in figures)
-        try:
-            canvas.savefig(drawn, format=ending[1:], dpi=size.dpi, metadata={"Title": title, **undated})
-        except ValueError as error:  # more dots than a picture can have
-            raise ResultsError(f"cannot draw a picture so large: {error}") from error
-    return short_paths(drawn.getvalue().decode()).encode() if ending == ".svg" else drawn.getvalue()
+    title = wrap(figure.title, round(width / (LETTER * (theme.letters + 1))))
+    return {**specification(figure), "title": {"text": title, "subtitle": below, "frame": "bounds"}}
 
 
-def _below(figure: Drawable, letters: int, *, titled: bool) -> list[str]:
-    """Return the lines below a figure: what it shows and where it is from; none where it tells neither.
-
-    Args:
-        titled: they begin with its title.
-    """
-    if not (figure.caption or figure.origin):
-        return []
-    caption = f"{figure.title}. {figure.caption}" if titled else figure.caption
-    return [line for text in (caption, figure.origin) if text for line in wrap(text, letters)]
-
-
-def _letters_pt(size: PictureSize) -> int:
-    """Return the size of letters."""
-    return 9 if size.width_cm >= 12 else 8
-
-
-def _style(size: PictureSize) -> Any:
-    """Return settings of matplotlib: letters as in captions, whole fonts in PDF, outlines in SVG."""
-    return {
-        **STYLE,
-        "pdf.fonttype": 42,
-        "svg.fonttype": "path",
-        "svg.hashsalt": "hpltune",
-        "font.size": _letters_pt(size),
-        "axes.linewidth": 0.8,
-        "grid.color": "#cccccc",
-    }
+def _below_each_other(panels: Sequence[str]) -> str:
+    """Join drawings as one file whose lengths are points."""
+    sizes = [_size(panel) for panel in panels]
+    tops = [0.0, *accumulate(height for _, height in sizes)]
+    width, body = max(width for width, _ in sizes), ""
+    for number, (panel, top) in enumerate(zip(panels, tops, strict=False), start=1):
+        body += named_apart(panel, number).replace("<svg ", f'<svg y="{top:g}" ', 1)
+    head = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.1"'
+    return f'{head} width="{width:g}pt" height="{tops[-1]:g}pt" viewBox="0 0 {width:g} {tops[-1]:g}">{body}</svg>\n'

@@ -220,7 +220,7 @@ def _figure(
     said = ["Each point of the runs is one full run."]
     said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
     caption = " ".join(said)
-    return Figure(title, "rank", "GFLOPS", (*next_run, single), x_whole=True, from_zero=True, caption=caption)
+    return Figure(title, "rank", "GFLOPS", (*next_run, single), x_whole=True, caption=caption)
 
 
 def _worths(study: Study, entries: Sequence[Ranked], against: Objective) -> tuple[float, ...]:

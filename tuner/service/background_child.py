@@ -71,26 +71,26 @@ def report_page(store: Store, asked: Asked) -> bytes:
 
 def trial_page(store: Store, asked: Asked) -> bytes:
     """Write the page of one trial, which leads to its campaign, the trials beside it, and its files."""
-    from results.report.html import Frame, to_html
+    from results.report.html import to_html
 
     from ..commands.stored.show import TrialRequest, show_trial
-    from .pages.frames import SITE, links_of_trial
+    from .pages.frames import FRAME, links_of_trial
 
     found = show_trial(store, TrialRequest(asked["name"], asked["number"]))
-    frame = Frame(links_of_trial(found.record, store.count(asked["name"])), SITE)
+    frame = replace(FRAME, links=links_of_trial(found.record, store.count(asked["name"])))
     return to_html([all_with_options(found.page(store))], frame=frame).encode()
 
 
 def comparison_page(store: Store, asked: Asked) -> bytes:
     """Write what `hpltune compare` says of studies as a page."""
-    from results.report.html import Frame, to_html
+    from results.report.html import to_html
 
     from ..asks.compare import CompareAsk
     from ..commands.stored.compare import compare
-    from .pages.frames import SITE
+    from .pages.frames import FRAME
 
     page = compare(store, CompareAsk(tuple(asked["names"]))).page()
-    return to_html([all_with_options(page)], frame=Frame((("Compare others", "/compare"),), SITE)).encode()
+    return to_html([all_with_options(page)], frame=replace(FRAME, links=(("Compare others", "/compare"),))).encode()
 
 
 def compared(store: Store, asked: Asked) -> bytes:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from results.report.drawing import MOST, thinned
 from results.report.model import Figure, Matrix, Series
+from results.report.thinning import MOST, thinned
 
 
 def shown(series: Series) -> Series:

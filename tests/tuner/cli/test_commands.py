@@ -45,7 +45,7 @@ MOST_OF_STUDY = 216
 """Modules of ours that the beginning of a study on this machine imports, those of folders counted, plug-ins not."""
 MOST_BESIDE = 14
 """Modules that help may import beside those of the command line and its words."""
-SLOW = {"matplotlib", "optuna", "pandas", "scipy"}
+SLOW = {"optuna", "pandas", "scipy", "vl_convert"}
 HEAVY = SLOW | {"elftools", "fastapi", "filelock", "numpy", "psutil", "pydantic", "sqlalchemy"}
 LIGHT = [
     ("--help", set[str](), 69),
@@ -55,7 +55,7 @@ LIGHT = [
     ("show --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("show study 1 --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("best --db {place}", {"numpy", "sqlalchemy"}, 135),
-    ("best --html {place}.html --db {place}", {"numpy", "sqlalchemy", "matplotlib"}, 145),
+    ("best --html {place}.html --db {place}", {"numpy", "sqlalchemy", "vl_convert"}, 145),
 ]
 """Commands that only look: which heavy modules each needs, and how many modules of ours it may import."""
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
@@ -227,7 +227,7 @@ def test_what_takes_long_to_import_is_not_imported_before_it_is_needed() -> None
     modules = ", ".join(f"tuner.commands.{name}" for name in QUICK)
     assert loaded(f"import {modules}") & SLOW == set()
     page = loaded("import tuner.commands.stored.report") & HEAVY
-    assert page <= {"numpy", "psutil", "pydantic", "scipy", "sqlalchemy"}, "matplotlib when a figure is drawn"
+    assert page <= {"numpy", "psutil", "pydantic", "scipy", "sqlalchemy"}, "vl_convert when a figure is drawn"
 
 
 @pytest.mark.process

@@ -59,10 +59,9 @@ def test_the_front_of_a_simulated_study_is_a_page_that_says_what_was_simulated(h
     page = page_of(studies)
     assert "Simulated, not measured: SimGrid &lt;3&gt;" in page
     assert "Its figures are &lt;b&gt;guessed&lt;/b&gt;." in page
-    (marks,) = [part.split('"')[0] for part in page.split('data-marks="')[1:]]
-    values = json.loads(marks.replace("&#34;", '"'))
-    assert [value[0] for value in values] == [0] * 4 + [1] * 4
-    assert "other configurations" in page
+    (spec,) = [part.partition("</script>")[0] for part in page.split('<script type="application/json">')[1:]]
+    series = [row["series"] for row in json.loads(spec)["data"]["values"]]
+    assert sorted(series) == ["front"] * 4 + ["other configurations"] * 4
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_each_command_writes_a_page_with_its_figures_and_no_markup_of_others(
     if figures is None:
         assert MARKUP not in (studies / "front.svg").read_text()
     else:
-        assert page_of(studies).count("<svg") == figures
+        assert page_of(studies).count('class="drawn"') == figures
         assert ("Simulated, not measured" in page_of(studies)) == (MARKUP in asked)
 
 

@@ -1,18 +1,19 @@
 """The API as a page, made from its own description: it needs no script, and nothing from another site."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse
 
-from results.report.html import Frame, to_html
+from results.report.html import to_html
 from results.report.model import Heading, Part, Report, Sentence, facts_table
 
 from ..authentication import needs
 from ..parts import no_query
-from .frames import SITE
+from .frames import FRAME
 from .site import kept_page
 
 Described = Mapping[str, Any]
@@ -33,9 +34,10 @@ def api_page(openapi: Described, address: str) -> str:
     for tag, described in _by_tag(openapi).items():
         parts.append(Heading(tag))
         parts += [part for one in described for part in _operation(*one, openapi)]
-    frame = Frame((("OpenAPI document", address),), SITE)
     return to_html(
-        [Report(f"The API of hpltune {openapi['info']['version']}", tuple(parts))], interactive=False, frame=frame
+        [Report(f"The API of hpltune {openapi['info']['version']}", tuple(parts))],
+        interactive=False,
+        frame=replace(FRAME, links=(("OpenAPI document", address),)),
     )
 
 

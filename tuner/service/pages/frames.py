@@ -2,13 +2,14 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import quote
 
 from results.errors import NoHplDatError
 from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord, TrialState
-from results.report.html import page_script, page_style, table_script
+from results.report.html import Frame, page_style, script_file
 
 SITE = (
     ("Campaigns", "/"),
@@ -19,7 +20,6 @@ SITE = (
 )
 """Where every page leads."""
 HPL_DAT = ("HPL.dat of the best", "HPL.dat")
-COMMAND = ("its command", "command.sh")
 OF_ALL_TRIALS = (
     ("report", "report.html"),
     ("trials as CSV", "trials.csv"),
@@ -28,13 +28,38 @@ OF_ALL_TRIALS = (
 )
 
 
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages use.
+
+    Attributes:
+        address: where it is served, with the hash of its content, so that browsers may keep it for ever.
+    """
+
+    address: str
+    media_type: str
+    content: bytes
+
+
+def asset_of(name: str, text: str) -> Asset:
+    """Make a style or a script an asset."""
+    stem, _, suffix = name.rpartition(".")
+    kind, content = "text/javascript" if suffix == "js" else "text/css", text.encode()
+    return Asset(f"/assets/{stem}.{sha256(content).hexdigest()[:16]}.{suffix}", f"{kind}; charset=utf-8", content)
+
+
+VEGA = asset_of("vega.js", script_file("vega.min"))
+FRAME = Frame(site=SITE, vega=VEGA.address)
+"""What is around every page that has no template of its own."""
+
+
 def _hashed(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 PAGE_HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; style-src {_hashed(page_style())}; "
-    f"script-src {_hashed(page_script())} {_hashed(table_script())}; "
+    f"script-src 'self' {' '.join(_hashed(script_file(name)) for name in ('vega.min', 'page', 'tables'))}; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 """Only the style and the scripts that are our own files may work in a page, whatever else is in it."""
@@ -93,4 +118,4 @@ def _of_best(best: TrialRecord) -> Iterator[tuple[str, str]]:
     if _has_dat(best):
         yield HPL_DAT if best.hpl else ("input file of the best", HPL_DAT[1])
     if best.command and not best.simulated:
-        yield COMMAND
+        yield "its command", "command.sh"

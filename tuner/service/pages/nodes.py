@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from results.errors import ResultsError
 from results.node_check import BENCHMARKS
-from results.report.html import Frame, to_html
+from results.report.html import to_html
 from results.report.model import Sentence, Table, Tone
 from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignEntry, QueueState
@@ -39,7 +39,7 @@ from ..live.routes import KnownMarks
 from ..live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ..parts import Parts, ServiceParts, no_query
 from ..problems import Problem
-from .frames import SITE, address_of
+from .frames import FRAME, address_of
 from .queue import Buttons, buttons_of, may_change, why_failed
 from .rendering import rendered
 from .site import kept_page, page
@@ -116,7 +116,7 @@ async def check_report(request: Request, parts: Parts, number: CheckNumber) -> H
 def _report(store: Store, number: int) -> str:
     page = show_check(store, str(number)).page()
     links = (("All checks of nodes", "/node-checks"), (f"Check {number}", f"/node-checks/{number}"))
-    return to_html([all_with_options(page)], frame=Frame(links, SITE))
+    return to_html([all_with_options(page)], frame=replace(FRAME, links=links))
 
 
 @router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 
 from fastapi import APIRouter
@@ -15,11 +14,11 @@ from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from results.report.html import page_style, table_script
+from results.report.html import page_style, script_file
 
 from ...asks.registry import key_of
 from ...words import named
-from .frames import SITE
+from .frames import SITE, VEGA, Asset, asset_of
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
@@ -47,31 +46,12 @@ class StatedFact:
     text: str
 
 
-@dataclass(frozen=True)
-class Asset:
-    """A file that pages use.
-
-    Attributes:
-        address: where it is served.
-    """
-
-    address: str
-    media_type: str
-    content: bytes
-
-
 @cache
 def assets() -> dict[str, Asset]:
     """Read all files that pages use, by their plain names."""
-    contents = {name: files(__package__).joinpath("assets").joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
-    shared = {"page.css": page_style().encode(), "tables.js": table_script().encode()}
-    return {name: _asset(name, content) for name, content in {**contents, **shared}.items()}
-
-
-def _asset(name: str, content: bytes) -> Asset:
-    stem, _, suffix = name.rpartition(".")
-    kind = "text/javascript" if suffix == "js" else "text/css"
-    return Asset(f"/assets/{stem}.{sha256(content).hexdigest()[:16]}.{suffix}", f"{kind}; charset=utf-8", content)
+    texts = {name: files(__package__).joinpath(f"assets/{name}").read_text("utf-8") for name in (*SCRIPTS, *STYLES)}
+    texts |= {"page.css": page_style(), "tables.js": script_file("tables")}
+    return {"vega.js": VEGA} | {name: asset_of(name, text) for name, text in texts.items()}
 
 
 @cache

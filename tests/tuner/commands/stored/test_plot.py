@@ -22,7 +22,7 @@ from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
 from tuner.reports.story import convergence
 
-BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+BEGINS = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF"}
 
 
 def run(number: int, gflops: float, NB: int = 128, **params: str) -> TrialRecord:

@@ -1,0 +1,571 @@
+"""Figures as Vega-Lite specifications: plain dictionaries with their rows, which browsers and `picture` draw alike."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from .model import Drawable, Figure, Gantt, Lane, LaneGroup, Matrix, Series, Timeline
+
+Spec = dict[str, Any]
+"""A specification, or a part of one."""
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
+"""Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
+GREY = "#7f8790"
+"""Of what is drawn behind; its contrast is at least 3 to 1 against a light and a dark page."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+"""Of series, in their order, so that they differ without colours too."""
+FILLED = ("#17263f", "#f6bd4f", "#8e3b6e", "#4a90c4", "#aab2bb")
+"""Of the kinds of lanes, in their order. Their lightness is 15, 80, 38, 57 and 72 of 100: they differ in grey too."""
+EMPTY = "#f0f2f4"
+"""Of a lane where nothing is done. The other colours are seen against it, on a dark page too."""
+BELOW = (3, 0, 2, 1, 4)
+"""The order in which kinds stand on each other where a span has several, from below: computing first."""
+PALE, DEEP = (232, 241, 250), (31, 90, 158)
+"""The colours of the least and of the most in a heat map, of red, green and blue."""
+MIDDLE = 0.179
+"""Luminance on which black and white have the same contrast, 4.6 to 1."""
+WIDTH, HEIGHT = 528, 240
+"""Of a diagram, with and without its axes, in pixels; who draws it may change the width."""
+FITTED = {"type": "fit-x", "contains": "padding"}
+"""How a single diagram takes the whole width together with its axes."""
+BESIDE, LETTER = 36, 6.6
+"""What stands beside one of several diagrams, which cannot be fitted so: the title of an axis with spaces, a letter."""
+ROW, HEAT_ROW, TIME_ROW = 22, 26, 80
+"""How high a lying bar, a row of a heat map and one of a timeline are."""
+MOST_LABELS = 12
+"""Points whose labels still fit beside each other."""
+MOST_LETTERS = 60
+"""Of names below bars; where there are more, the bars lie so that each name has a line of its own."""
+LEGEND_LETTERS = 64
+"""That have room beside each other in a legend, with the signs before the names."""
+MOST_CELLS_IN_A_ROW = 12
+"""Of a heat map; where there are more, their numbers do not fit into them."""
+MOST_NAMES = 16
+"""Lanes of a group that all have their names beside them."""
+LEAST_SPAN = 0.05
+"""Part of its highest value that a row of a timeline shows at least: what hardly changes does not look as if it did."""
+SIZES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
+BINARY = " : ".join(
+    [*(f"datum.value >= {size} ? datum.value / {size} + ' {unit}'" for size, unit in SIZES), "datum.value"]
+)
+"""Writes a number as "512", "4 Ki" or "1 Mi"."""
+ZOOM = {
+    "name": "zoom",
+    "select": {"type": "interval", "zoom": "wheel![event.ctrlKey || event.shiftKey]"},
+    "bind": "scales",
+}
+"""A drag moves the axes, the wheel with Ctrl or Shift enlarges them, and a double click shows all again."""
+SHOWN = {"name": "shown", "select": {"type": "point", "fields": ["series"]}, "bind": "legend"}
+"""A click on a name of the legend shows what it names alone."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What a figure takes from where it stands.
+
+    Attributes:
+        ink, soft, line: colours of text, of what is less, and of the lines of axes.
+        paper: what is behind all; None for what is there.
+        font: its letters.
+        letters: their size in pixels.
+    """
+
+    ink: str
+    soft: str
+    line: str
+    paper: str | None = None
+    font: str = "system-ui, DejaVu Sans, Arial, sans-serif"
+    letters: float = 12.0
+
+    def config(self) -> Spec:
+        """Return the theme as Vega-Lite takes it."""
+        axis: Spec = {"labelColor": self.ink, "titleColor": self.ink, "domainColor": self.line, "tickColor": self.line}
+        axis |= {"labelFontSize": self.letters, "titleFontSize": self.letters, "titleFontWeight": "normal"}
+        text: Spec = {"labelColor": self.ink, "labelFontSize": self.letters, "symbolStrokeWidth": 2}
+        text |= {"titleColor": self.ink, "titleFontSize": self.letters, "titleFontWeight": "normal"}
+        title: Spec = {"color": self.ink, "subtitleColor": self.soft, "fontSize": self.letters + 1, "anchor": "start"}
+        title |= {"subtitleFontSize": self.letters - 1, "frame": "group", "offset": 8}
+        return {
+            "background": self.paper,
+            "aria": False,
+            "font": self.font,
+            "view": {"stroke": None},
+            "axis": {
+                **axis,
+                "gridColor": self.line,
+                "gridWidth": 0.5,
+                "labelLimit": 240,
+                "labelOverlap": "greedy",
+                "labelSeparation": 6,
+            },
+            "legend": {**text, "labelLimit": 420, "orient": "top", "symbolLimit": 0, "symbolOpacity": 1},
+            "title": title,
+            "text": {"color": self.ink, "fontSize": self.letters - 1},
+        }
+
+
+OF_PAGES = Theme("currentColor", "currentColor", "var(--line)")
+"""The page knows its colours, light or dark."""
+OF_PAPER = Theme("#1c2128", "#57606a", "#c9d1d9", "white", "DejaVu Sans, Arial, sans-serif")
+
+
+def specification(figure: Drawable) -> Spec:
+    """Return a figure without its title and its theme; numbers that are none are null."""
+    make = {Matrix: _heat_map, Timeline: _timeline, Gantt: _gantt, Figure: _diagram}[type(figure)]
+    drawn: Spec = make(figure)  # type: ignore[operator]
+    return {"$schema": SCHEMA, **drawn}
+
+
+def _diagram(figure: Figure) -> Spec:
+    """Draw points, lines and bars."""
+    drawn = [one for one in figure.series if one.x]
+    names = _names(figure)
+    lying = _lying(figure, names)
+    values = [row for one in sorted(drawn, key=lambda one: not one.behind) for row in _rows(figure, one, drawn)]
+    looks = {row["look"] for row in values}
+    known = {row["look"] for row in values if row.get("low") is not None}
+    across, up = ("y", "x") if lying else ("x", "y")
+    encoding = {across: _across(figure, names, lying=lying), up: _up(figure, looks, lying=lying)}
+    if len(drawn) > 1:
+        encoding["color"] = _colour(drawn)
+    layers = [
+        layer | {"transform": [{"filter": {"field": "look", "oneOf": list(of)}}, *layer.get("transform", ())]}
+        for of, layer in _layers(figure, drawn, across, up)
+        if (known if "y2" in layer["encoding"] or "x2" in layer["encoding"] else looks) & set(of)
+    ]
+    params: list[Spec] = []
+    if len(drawn) > 1:
+        params.append(SHOWN)
+        for layer in layers:
+            layer["encoding"] = layer.get("encoding", {}) | {
+                "opacity": {"condition": {"param": "shown", "value": layer["mark"].pop("opacity", 1)}, "value": 0.06}
+            }
+    if not names:
+        params.append(ZOOM)
+    if params:
+        layers[0] = layers[0] | {"params": params}
+    height = ROW * len(names) * _lanes(figure) if lying else HEIGHT
+    size = {"width": WIDTH, "autosize": FITTED, "height": height}
+    return {**size, "data": {"values": values}, "encoding": encoding, "layer": layers}
+
+
+def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec]:
+    """Yield the points of a series, each with what it looks like."""
+    look = "bar" if is_bars(one) else "bare" if one.line and one.bare else "line" if one.line else "point"
+    few = len(one.labels) <= MOST_LABELS
+    for place, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
+        row: Spec = {"x": _plain(x), "y": _plain(y), "look": look}
+        if len(drawn) > 1:
+            row["series"] = one.name
+        if figure.stacked or one.line:
+            row["n"] = drawn.index(one) if figure.stacked else place
+        if one.low:
+            row |= {"low": _plain(one.low[place]), "high": _plain(one.high[place])}
+        if place < len(one.labels) and one.labels[place]:
+            row |= {"label" if few else "note": one.labels[place]}
+        yield row
+
+
+def _plain(value: float | str) -> float | str | None:
+    """Return a number with as many digits as anybody sees; None for what is none."""
+    return value if isinstance(value, str) else float(f"{value:.7g}") if isfinite(value) else None
+
+
+def _across(figure: Figure, names: Sequence[str], *, lying: bool) -> Spec:
+    """Describe the axis of what was chosen: names, or numbers."""
+    if names:
+        axis: Spec = {"grid": False, "labelAngle": 0, "labelOverlap": False, "ticks": False}
+        return {
+            "field": "x",
+            "type": "nominal",
+            "sort": None,
+            "title": figure.x_axis,
+            "axis": axis | ({"labelPadding": 6} if lying else {}),
+        }
+    scale: Spec = {"zero": False, "nice": False, "padding": 8}
+    axis = {"grid": False, "tickCount": 6}
+    if figure.x_log:
+        scale = {"type": "log", "base": 2, "nice": False, "padding": 8}
+        axis |= {"labelExpr": BINARY}
+    if figure.x_whole:
+        axis |= {"tickMinStep": 1, "format": "d"}
+    return {"field": "x", "type": "quantitative", "title": figure.x_axis or None, "scale": scale, "axis": axis}
+
+
+def _up(figure: Figure, looks: set[str], *, lying: bool) -> Spec:
+    """Describe the axis of what was measured."""
+    zero = figure.from_zero or "bar" in looks
+    scale: Spec = {"zero": True} if zero else {"zero": False, "padding": 8}
+    axis: Spec = {"tickCount": 6} | ({"titleAnchor": "end"} if lying else {})
+    if figure.y_log:
+        scale, axis = {"type": "log", "nice": False, "padding": 8}, axis | {"format": ",~r"}
+    found: Spec = {"field": "y", "type": "quantitative", "title": figure.y_axis, "scale": scale, "axis": axis}
+    return found | ({} if figure.stacked else {"stack": None})
+
+
+def _colour(drawn: Sequence[Series]) -> Spec:
+    """Give the series their colours, with a legend."""
+    names = [one.name for one in drawn]
+    colours = [GREY if one.behind else COLOURS[number % len(COLOURS)] for number, one in enumerate(drawn)]
+    return {
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": names, "range": colours},
+        "legend": _legend(names),
+    }
+
+
+def _legend(names: Sequence[str]) -> Spec:
+    """Describe a legend with as many columns as have room above a diagram."""
+    columns = next((count for count in range(len(names), 1, -1) if _letters(names, count) <= LEGEND_LETTERS), 1)
+    return {"title": None, "columns": columns}
+
+
+def _letters(names: Sequence[str], columns: int) -> int:
+    """Count the letters of a line of a legend, where each column is as wide as its longest name."""
+    return sum(max(map(len, names[column::columns])) + 4 for column in range(columns))
+
+
+def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> Iterator[tuple[tuple[str, ...], Spec]]:
+    """Yield what is drawn on each other, from behind, each with the looks of the rows that it is for."""
+    told = _tooltip(figure, drawn)
+    ends = {up: {"field": "low", "type": "quantitative", "title": figure.y_axis}, f"{up}2": {"field": "high"}}
+    known = [{"filter": "isValid(datum.low)"}]
+    shapes = {
+        "field": "series",
+        "type": "nominal",
+        "scale": {
+            "domain": [one.name for one in drawn],
+            "range": [
+                "stroke" if one.dashes or one.bare else SHAPES[number % len(SHAPES)] for number, one in enumerate(drawn)
+            ],
+        },
+        "legend": _legend([one.name for one in drawn]),
+    }
+    beside: Spec = {}
+    if _lanes(figure) > 1 and not figure.stacked:
+        beside = {f"{across}Offset": {"field": "series", "sort": [one.name for one in drawn]}}
+    uncertain = any(one.low for one in drawn)
+    if uncertain:
+        yield ("line", "bare"), {"mark": {"type": "area", "opacity": 0.25}, "encoding": ends, "transform": known}
+    bar: Spec = {"type": "bar", "cornerRadiusEnd": 2}
+    yield ("bar",), {"mark": bar | _single(drawn), "encoding": {**beside, "tooltip": told} | _order(figure)}
+    if uncertain:
+        whisker = {"type": "rule", "strokeWidth": 1.5}
+        yield (
+            ("bar",),
+            {"mark": whisker, "encoding": ends | beside | {"color": {"value": "currentColor"}}, "transform": known},
+        )
+        yield (
+            ("point",),
+            {"mark": {"type": "rule", "strokeWidth": 1.5, **_single(drawn)}, "encoding": ends, "transform": known},
+        )
+    line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
+    yield ("line", "bare"), {"mark": line, "encoding": {"order": {"field": "n", "type": "quantitative"}}}
+    point: Spec = {"type": "point", "filled": True, "size": 45, "opacity": 0.85}
+    shaped: Spec = {"shape": shapes} if len(drawn) > 1 else {}
+    yield ("line", "point"), {"mark": point | _single(drawn), "encoding": {**shaped, "tooltip": told}}
+    if any(one.labels and len(one.labels) <= MOST_LABELS for one in drawn) and not any(is_bars(one) for one in drawn):
+        words = {"text": {"field": "label"}, "color": {"value": "currentColor"}}
+        mark = {"type": "text", "align": "left", "dx": 6, "dy": -6}
+        yield ("line", "point"), {"mark": mark, "encoding": words, "transform": [{"filter": "isValid(datum.label)"}]}
+
+
+def _single(drawn: Sequence[Series]) -> Spec:
+    """Return the colour of a series that needs no legend."""
+    return {} if len(drawn) > 1 else {"color": GREY if drawn and drawn[0].behind else COLOURS[0]}
+
+
+def _order(figure: Figure) -> Spec:
+    """Stacked bars stand on each other in the order of their series."""
+    if not figure.stacked:
+        return {}
+    return {"order": {"field": "n", "type": "quantitative"}}
+
+
+def _tooltip(figure: Figure, drawn: Sequence[Series]) -> list[Spec]:
+    """List what somebody reads who points at a value."""
+    number = {"type": "quantitative", "format": ",.5~g"}
+    fields = [{"field": "series", "type": "nominal", "title": "series"}] if len(drawn) > 1 else []
+    keys = ["label" if len(one.labels) <= MOST_LABELS else "note" for one in drawn if one.labels]
+    fields += [{"field": key, "type": "nominal", "title": "about"} for key in dict.fromkeys(keys)]
+    named = {"type": "nominal"} if _names(figure) else number
+    fields += [{"field": "x", "title": figure.x_axis, **named}, {"field": "y", "title": figure.y_axis, **number}]
+    ends = (("low", "lowest"), ("high", "highest")) if any(one.low for one in drawn) else ()
+    return fields + [{"field": key, "title": title, **number} for key, title in ends]
+
+
+def is_bars(one: Series) -> bool:
+    """Whether a series has one value for each of some names, as bars show."""
+    return (
+        bool(one.x) and not one.line and not one.points and isinstance(one.x[0], str) and len(set(one.x)) == len(one.x)
+    )
+
+
+def _names(figure: Figure) -> list[str]:
+    """Return the names of an axis of names, in the order of the series."""
+    return list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
+
+
+def _lanes(figure: Figure) -> int:
+    """How many bars lie side by side at one name: one of each series, unless each series has names of its own."""
+    drawn = [one for one in figure.series if is_bars(one)]
+    return len(drawn) if len(_names(figure)) < sum(len(set(one.x)) for one in drawn) else 1
+
+
+def _lying(figure: Figure, names: Sequence[str]) -> bool:
+    """Whether bars lie, as they must where names are too long to stand beside each other."""
+    if figure.lying and names:
+        return True
+    return sum(map(len, names)) + 2 * len(names) > MOST_LETTERS and not any(one.line for one in figure.series)
+
+
+def _heat_map(figure: Matrix) -> Spec:
+    """Draw a colour for each pair of values, with its number where there is room."""
+    cells = [(i, j, cell) for i, row in enumerate(figure.cells) for j, cell in enumerate(row) if cell is not None]
+    known = [cell for _, _, cell in cells if isfinite(cell)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    values = []
+    for i, j, cell in cells:
+        row: Spec = {"x": figure.columns[j], "y": figure.rows[i], "value": _plain(cell)}
+        if figure.notes:
+            row["note"] = figure.notes[i][j]
+        guessed = bool(figure.guessed) and figure.guessed[i][j]
+        row["text"] = f"({cell:.3g})" if guessed else f"{cell:.3g}"
+        values.append(row | ({"guessed": True} if guessed else {}))
+    told = [
+        ("y", figure.y_axis),
+        ("x", figure.x_axis),
+        ("value", figure.unit),
+        *([("note", "about")] if figure.notes else []),
+    ]
+    pale, deep = ("#{:02x}{:02x}{:02x}".format(*colour) for colour in (PALE, DEEP))
+    scale = {"domain": [low, high if high > low else low + 1.0], "range": [pale, deep], "interpolate": "rgb"}
+    axis = {"domain": False, "ticks": False, "grid": False, "labelOverlap": False}
+    room = len(figure.columns) <= MOST_CELLS_IN_A_ROW
+    turned = {"labelAngle": -90} if sum(map(len, figure.columns)) > MOST_LETTERS else {"labelAngle": 0}
+    colour = {"field": "value", "type": "quantitative", "scale": scale}
+    legend = {"title": figure.unit, "gradientLength": 180, "titleLimit": 420}
+    cell_mark: Spec = {
+        "mark": {"type": "rect", "strokeDash": [3, 2]},
+        "encoding": {
+            "color": {**colour, "legend": legend},
+            "tooltip": [{"field": key, "title": title} for key, title in told],
+            "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
+        },
+    }
+    white = f"datum.value > {low + _dark_from() * (high - low):.7g}"
+    number: Spec = {
+        "mark": {"type": "text"},
+        "encoding": {
+            "text": {"field": "text"},
+            "color": {"condition": {"test": white, "value": "white"}, "value": "black"},
+        },
+    }
+    return {
+        "width": WIDTH,
+        "autosize": FITTED,
+        "height": HEAT_ROW * len(figure.rows),
+        "data": {"values": values},
+        "encoding": {
+            "x": {
+                "field": "x",
+                "type": "ordinal",
+                "sort": list(figure.columns),
+                "title": figure.x_axis,
+                "axis": axis | turned,
+            },
+            "y": {"field": "y", "type": "ordinal", "sort": list(figure.rows), "title": figure.y_axis, "axis": axis},
+        },
+        "layer": [cell_mark, *([number] if room else [])],
+    }
+
+
+def luminance(colour: Sequence[float]) -> float:
+    """Relative luminance of a colour by WCAG 2, of parts from 0 to 1."""
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _dark_from() -> float:
+    """Find the part of the scale of a heat map from which white letters are read better than black ones."""
+    mixed = (
+        (step / 100, [(pale + step / 100 * (deep - pale)) / 255 for pale, deep in zip(PALE, DEEP, strict=True)])
+        for step in range(101)
+    )
+    return next(part for part, colour in mixed if luminance(colour) < MIDDLE)
+
+
+def _timeline(figure: Timeline) -> Spec:
+    """Draw rows below each other on one axis of time."""
+    last = len(figure.rows) - 1
+    rows = [_time_row(figure, row, first=number == 0, last=number == last) for number, row in enumerate(figure.rows)]
+    return {"vconcat": rows, "spacing": 14, "resolve": {"scale": {"x": "shared"}}}
+
+
+def _time_row(figure: Timeline, row: Figure, *, first: bool, last: bool) -> Spec:
+    values = [value for one in row.series for value in _rows(row, one, row.series)]
+    heights = [y for one in row.series for y in one.y]
+    low, high = (0.0 if row.from_zero else min(heights)), max(heights)
+    more = 0.0 if row.from_zero else max(0.0, LEAST_SPAN * abs(high) - (high - low)) / 2
+    x: Spec = {"field": "x", "type": "quantitative", "title": figure.rows[0].x_axis if last else None}
+    x |= {
+        "scale": {"nice": False, "padding": 10, "zero": False},
+        "axis": {"grid": False, "labels": last, "ticks": last},
+    }
+    y: Spec = {"field": "y", "type": "quantitative", "title": None, "axis": {"tickCount": 3}}
+    y |= {"scale": {"domain": [low - more, high + more if high + more > low else low + 1.0], "nice": True}}
+    told = [
+        {"field": "x", "title": row.x_axis, "format": ",.4~g"},
+        {"field": "y", "title": row.y_axis, "format": ",.5~g"},
+    ]
+    bare = all(one.bare for one in row.series)
+    line: Spec = {
+        "mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 1.8},
+        "encoding": {"x": x, "y": y, "tooltip": told},
+    }
+    if not bare:
+        line["mark"]["point"] = {"size": 14, "color": COLOURS[0]}
+    shade: Spec = {
+        "data": {"values": [{"from": begin, "to": end} for begin, end in figure.shaded]},
+        "mark": {"type": "rect", "color": GREY, "opacity": 0.25},
+        "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+    }
+    moment: Spec = {
+        "data": {"values": [{"at": at, "name": name} for at, name in figure.moments]},
+        "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
+        "encoding": {"x": {"field": "at", "type": "quantitative"}},
+    }
+    middle = sum(at for at, _ in figure.moments) / max(1, len(figure.moments))
+    names = [
+        {
+            "data": {"values": [{"at": at, "name": name}]},
+            "mark": {"type": "text", "align": side, "dx": 4 if side == "left" else -4, "y": 6},
+            "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "name"}},
+        }
+        for at, name in figure.moments
+        for side in ("left" if at < middle else "right",)
+    ]
+    layers = [
+        *([shade] if figure.shaded else []),
+        *([moment] if figure.moments else []),
+        line,
+        *(names if first else []),
+    ]
+    title = {"text": f"{row.title} in {row.y_axis}", "fontWeight": "normal", "offset": 4}
+    return {
+        "title": title,
+        "width": WIDTH - BESIDE - round(7 * LETTER),
+        "height": TIME_ROW,
+        "data": {"values": values},
+        "layer": layers,
+    }
+
+
+def _gantt(figure: Gantt) -> Spec:
+    """Draw lanes below each other, in groups on one axis of time."""
+    groups = [
+        _lane_group(figure, group, last=group is figure.groups[-1], first=group is figure.groups[0])
+        for group in figure.groups
+    ]
+    return {"vconcat": groups, "spacing": 14, "resolve": {"scale": {"x": "shared", "color": "shared"}}}
+
+
+def _lane_group(figure: Gantt, group: LaneGroup, *, first: bool, last: bool) -> Spec:
+    idle, count = len(figure.kinds) - 1, len(group.lanes)
+    names = [figure.kinds[kind] for kind in figure.seen]
+    colours = [EMPTY if kind == idle else FILLED[kind] for kind in figure.seen]
+    values = [row for place, lane in enumerate(group.lanes) for row in _lane_rows(figure, lane, place)]
+    step = -(-count // MOST_NAMES)
+    shown = list(range(0, count, step))
+    axis = {"values": shown, "labelExpr": f"{[lane.name for lane in group.lanes]}[datum.value]", "grid": False}
+    axis |= {"ticks": False, "domain": False, "labelOverlap": False, "tickCount": len(shown)}
+    scale = {"domain": [-0.75 if group.steps else -0.5, count - 0.5], "reverse": True, "nice": False, "zero": False}
+    x: Spec = {"field": "at", "type": "quantitative", "title": figure.x_axis if last else None}
+    x |= {
+        "scale": {"domain": [figure.begin, figure.end], "nice": False, "zero": False},
+        "axis": {"grid": False, "labels": last},
+    }
+    area: Spec = {
+        "mark": {"type": "area", "line": False, "interpolate": "linear", "strokeWidth": 0},
+        "encoding": {
+            "x": x,
+            "y": {
+                "field": "low",
+                "type": "quantitative",
+                "title": figure.lane_axis,
+                "scale": scale,
+                "axis": axis,
+                "stack": None,
+            },
+            "y2": {"field": "high"},
+            "color": {
+                "field": "kind",
+                "type": "nominal",
+                "scale": {"domain": names, "range": colours},
+                "legend": {**_legend(names), "symbolStrokeColor": GREY, "symbolStrokeWidth": 1, "symbolType": "square"},
+            },
+            "detail": {"field": "lane"},
+            "tooltip": [
+                {"field": "lane", "title": figure.lane_axis},
+                {"field": "kind", "title": "does"},
+                {"field": "part", "title": "of the time shown", "type": "quantitative", "format": ".1%"},
+            ],
+            "opacity": {"condition": {"param": "shown", "value": 1}, "value": 0.15},
+        },
+    }
+    if first:
+        area["params"] = [{"name": "shown", "select": {"type": "point", "fields": ["kind"]}, "bind": "legend"}]
+    area["transform"] = [{"flatten": ["at", "low", "high"]}]
+    marks: Spec = {
+        "data": {"values": [{"at": at} for at in group.steps]},
+        "mark": {"type": "rule", "color": "currentColor", "strokeWidth": 0.8},
+        "encoding": {"x": {"field": "at", "type": "quantitative"}, "y": {"datum": -0.75}, "y2": {"datum": -0.5}},
+    }
+    height = max(8, min(16, 250 / count)) * count
+    title = {"text": group.title, "fontWeight": "normal", "offset": 4}
+    width = WIDTH - BESIDE - round(LETTER * max(len(lane.name) for lane in group.lanes))
+    return {
+        "title": title,
+        "width": width,
+        "height": height,
+        "data": {"values": values},
+        "layer": [area, *([marks] if group.steps else [])],
+    }
+
+
+def _lane_rows(figure: Gantt, lane: Lane, place: int) -> Iterator[Spec]:
+    """Yield the outline of each kind in a lane, as lists of its corners; the empty lane is behind all."""
+    idle = len(figure.kinds) - 1
+    if not lane.spans:
+        return
+    begin, end, bottom = lane.spans[0].begin, lane.spans[-1].end, place + LANE / 2
+    for kind in (idle, *(kind for kind in BELOW if kind < idle)):
+        used_s = sum(span.parts[kind] * (span.end - span.begin) for span in lane.spans)
+        corners = [(begin, bottom, bottom - LANE), (end, bottom, bottom - LANE)]
+        if kind != idle:
+            corners = list(_corners(lane, kind, [one for one in BELOW[: BELOW.index(kind)] if one < idle], bottom))
+        if used_s or kind == idle:
+            at, low, high = (list(edge) for edge in zip(*corners, strict=True))
+            told = {"lane": lane.name, "kind": figure.kinds[kind], "part": _plain(used_s / (end - begin))}
+            yield {**told, "at": [float(f"{one:.5g}") for one in at], "low": low, "high": high}
+
+
+def _corners(lane: Lane, kind: int, below: Sequence[int], bottom: float) -> Iterator[tuple[float, float, float]]:
+    """Tell when a kind begins and ends in a lane and at which heights, to a fiftieth of the lane."""
+    edges = []
+    for span in lane.spans:
+        start = sum(span.parts[one] for one in below)
+        low, high = (round(bottom - LANE * round(50 * part) / 50, 3) for part in (start, start + span.parts[kind]))
+        edges.append((span.begin, span.end, low, high) if low != high else (span.begin, span.end, bottom, bottom))
+    for before, (begin, end, low, high), after in zip([None, *edges], edges, [*edges[1:], None], strict=False):
+        if before is None or before[2:] != (low, high):
+            yield begin, low, high
+        if after is None or after[2:] != (low, high):
+            yield end, low, high
+
+
+LANE = 0.84
+"""How much of its place a lane fills."""
