@@ -3,7 +3,7 @@
 import pytest
 from golden import hold_scene, told
 
-from results.report.html import to_html
+from results.report.html import Frame, to_html
 from results.report.model import Report
 from results.report.thinning import thinned
 from results.stats.ranking import Ranked
@@ -43,6 +43,6 @@ def test_lines_across_axes_are_what_they_were(request: pytest.FixtureRequest, sc
 def test_it_is_drawn_with_values_that_a_page_shows() -> None:
     drawn = parallel(RANKING)
     assert drawn is not None
-    page = to_html([Report("report", (thinned(drawn),))])
+    page = to_html([Report("report", (thinned(drawn),))], frame=Frame(vega="/assets/vega.js"))
     assert '"label":"10x1"' in page
     assert "NaN" not in page
