@@ -1,4 +1,4 @@
-"""The one loop of all that runs: ask what is next, start it, wait until something has ended, and tell of it."""
+"""The one loop of searches and lists: ask what is next, start it, wait until something has ended, and tell of it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
