@@ -376,17 +376,12 @@ class Card:
     """The answer at a glance: pages begin with it, and other renderers leave it out, for it repeats what follows.
 
     Attributes:
-        value, unit: the figure that most readers came for.
-        what: what it is.
-        beside: further figures of it, each with its unit.
+        tiles: value, unit and what it is of each figure that readers came for, the most wanted first.
         facts: what else is to be known, each with its name.
         following: what to do next.
     """
 
-    value: str
-    unit: str
-    what: str
-    beside: tuple[str, ...] = ()
+    tiles: tuple[tuple[str, str, str], ...]
     facts: tuple[tuple[str, str], ...] = ()
     following: str = ""
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.report.model import Card, Heading, Part, Sentence, Tone, outcome
+from results.stats.confidence import probability_text
 from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
+from ..machine.peak import peak_words
 from ..study.names import FEWEST_EXPLAINED, resuming
 from ..study.objective import merit_text, unit_of
 from ..words import counted
@@ -27,10 +29,9 @@ SCATTER = 2.0
 
 def answer_card(summary: StudySummary, state: LiveState) -> Card:
     """The answer of a study of which a run counts."""
-    study, first = summary.study, summary.ranking[0]
+    first = summary.ranking[0]
     facts = tuple((about, text) for about, text in _facts(summary, first) if text)
-    merits = () if _scatters(first) else tuple(_merits(study, first))
-    return Card(_rate(first), "GFLOPS", _what(summary, first), merits, facts, next_step(summary, state))
+    return Card(tuple(_tiles(summary, first)), facts, next_step(summary, state))
 
 
 def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Card:
@@ -46,7 +47,7 @@ def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Car
     facts = (("why", why if often == len(failed) else f"{why} ({often} of {len(failed)})"),)
     all_ = "its only trial failed" if count == 1 else f"all {count:,} trials failed"
     following = f"`hpltune show {name} {told.number}` tells all of trial {told.number}, with what it printed."
-    return Card("No result", "", f"{study.workload.title}: {all_}", (), facts, following)
+    return Card((("No result", "", f"{study.workload.title}: {all_}"),), facts, following)
 
 
 def _scatters(first: Ranked) -> bool:
@@ -62,33 +63,43 @@ def _rate(first: Ranked) -> str:
 def _what(summary: StudySummary, first: Ranked) -> str:
     """What the rate is, in a few words."""
     study = summary.study
-    name = study.workload.title
     if summary.front:
-        return f"{name}: the fastest of {counted(len(summary.front), 'configuration')} that none beats in both aims"
+        return f"the fastest of {counted(len(summary.front), 'configuration')} that none beats in both aims"
     if study.simulated:
-        return f"{name}: the best configuration, {study.how}"
+        return f"the best configuration, {study.how}"
     if first.disturbance is not None:
-        return f"{name}: at least this, for no run of the best configuration is known to be undisturbed"
+        return "at least this, for no run of the best configuration is known to be undisturbed"
     if first.runs == 1:
-        return f"{name}: the best configuration, which {once_text(first.left_out, first.left_unknown)}"
+        return f"the best configuration, which {once_text(first.left_out, first.left_unknown)}"
     if _scatters(first):
-        return f"{name}: runs of the best configuration, which differ too much to tell one rate"
-    return f"{name}: expected of one more run of the best configuration"
+        return "runs of the best configuration, which differ too much to tell one rate"
+    return "expected of one more run of the best configuration"
 
 
-def _merits(study: Study, first: Ranked) -> Iterator[str]:
-    machine = Equipment.of(study)
-    for name, value in figures(machine, first.expected_gflops, first).items():
-        yield f"{merit_text(name, value)} {unit_of(name, machine)}"
+def _tiles(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str, str]]:
+    """The rate and where it usually is, what part of the peak that is, the gain on the textbook, and how sure it is."""
+    study, predicted, machine = summary.study, summary.predicted, Equipment.of(summary.study)
+    usual = _usual_rate(study, first)
+    yield _rate(first), "GFLOPS", f"{_what(summary, first)}{f': usually {usual}' if usual else ''}"
+    if not _scatters(first):
+        for name, value in figures(machine, first.expected_gflops, first).items():
+            of = f"of {peak_words(study)}" if name == "percent_of_peak" else "of the best configuration"
+            yield merit_text(name, value), unit_of(name, machine), of
+    if predicted is not None:
+        gain = predicted.gain_percent
+        known = "not known" if gain is None else f"{gain:+.1f} %"
+        yield known, "against the textbook", f"{predicted.against_textbook}."
+    if summary.how_sure:
+        sure = summary.sure
+        known = "not known" if sure is None or sure.unfit else probability_text(sure.confidence)
+        yield known, "how sure" if known == "not known" else "sure", summary.how_sure
 
 
 def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     study, fastest = summary.study, summary.fastest
     yield f"{study.how} of the best", f"{rate_text(first.median_gflops)} GFLOPS, {median_text(first)}"
-    yield "usual rate", _usual_rate(study, first)
     if predicted := summary.predicted:
-        yield "whole memory", f"{predicted.at_whole_memory} {predicted.in_turn}"
-    yield "how sure", summary.how_sure or ("A simulation gives the same rate each time." if study.simulated else "")
+        yield "whole memory", predicted.at_whole_memory
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
         yield fastest.called, " ".join(filter(None, (f"{told}.", fastest.no_rmax)))
@@ -103,8 +114,7 @@ def _usual_rate(study: Study, first: Ranked) -> str:
     interval = interval_of(study, first)
     if interval is None:
         return ""
-    low, high = map(rate_text, interval)
-    return f"{low} to {high} GFLOPS with 95 % probability"
+    return f"{' to '.join(map(rate_text, interval))} with 95 % probability"
 
 
 def _disturbed(ranking: Sequence[Ranked]) -> str:

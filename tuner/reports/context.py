@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Part, Report, Sentence, Tone
+from results.report.model import Drawable, Folded, Part, Report, Sentence, Tone
 
 from ..machine.equipment import CONTAINER, MODULES, WRAP, host_count
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
@@ -49,8 +49,17 @@ class Context:
         return cls([study], frozenset([run.hpl.N] if run.hpl else []), runs)
 
     def page(self, report: Report) -> Report:
-        """The page of a report: it begins with what to know first, and each figure says where it is from."""
-        return replace(report, parts=(*self.head(), *self.captioned(report.parts)))
+        """The page of a report: it begins with what to know first, and each figure says where it is from.
+
+        Of several cautions it shows the first, with the others folded below it.
+        """
+        first, head = len(head_of(self.studies)), list[Part](self.head())
+        end = first + len(self.cautions())
+        if end > first + 1:
+            head[first:end] = [
+                Folded(f"{counted(end - first, 'caution')}. {self.cautions()[0]}", tuple(head[first + 1 : end]))
+            ]
+        return replace(report, parts=(*head, *self.captioned(report.parts)))
 
     def head(self) -> list[Sentence]:
         """What was simulated, all cautions, and where and when the runs were made."""

@@ -4,16 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hpl.witness import parse_unlike
-from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord, TrialState
 from results.report.model import Card, Copied, Heading, Part, Report, Sentence, Table, facts_table
-from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
-from results.stats.ranking import Ranked, is_full_run
+from results.stats.ranking import is_full_run
 from results.store.service.campaign_entry import LiveState
 
-from ..machine.equipment import Equipment
 from ..study.names import is_shootout
-from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .answer_card import answer_card, failure_card
 from .context import machine_rows
@@ -26,7 +22,6 @@ from .library_ranking import LibraryRanking
 from .lists import noted_sentences
 from .machine_did import measured_sentence
 from .published_results import known_table
-from .ranking import figures, interval_of
 from .ranks_got import ranks_got_table
 from .story import story_table
 from .virtual_cluster import cluster_table, virtual_cluster_of
@@ -126,41 +121,13 @@ class StudyPage:
         summary, best = self.found.summary, self.found.best
         if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
-        headline: list[Part] = [] if summary.front or summary.fastest is None else [self._headline(summary.fastest)]
+        rounds: Sequence[Part] = ()
         if is_shootout(self.study):
-            headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
+            rounds = LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published if others else None
         full = whole_memory(self.found.predicted, self.found.confirmed)
         known = [known_table(published.machines, "Published results", cpu=False)] if published else []
-        return [Heading("The answer"), *headline, *summary.parts(SHOWN, others=others), *full, *known]
-
-    def _headline(self, fastest: FastestRun) -> Table:
-        """The figures that lists of machines have, which are of the fastest run, and what no. 1 gives as a rule."""
-        machine = Equipment.of(self.study)
-        record, ranking = fastest.record, self.found.summary.ranking if self.found.summary else ()
-        merits = figures(machine, fastest.gflops, record)
-        rate = f"{rate_text(fastest.gflops)} ({fastest.where(ranking)})"
-        told = {
-            f"{fastest.called} in GFLOPS": f"{rate}. {fastest.no_rmax}" if fastest.no_rmax else rate,
-            "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
-            "N½": self._half_rate(record),
-            **{
-                f"{unit_of(name, machine)} at {'Rmax' if fastest.is_rmax else 'that rate'}": merit_text(name, value)
-                for name, value in merits.items()
-            },
-            "median of no. 1 in GFLOPS": _median(ranking[0]),
-            "expected of one more run of no. 1": _expected(ranking[0], interval_of(self.study, ranking[0])),
-        }
-        return facts_table("", told.items())
-
-    def _half_rate(self, record: TrialRecord) -> str:
-        """The N at which half of the rate is reached; "" where that is not asked of its workload."""
-        if not self.study.workload.is_hpl:
-            return ""
-        half = half_rate_n(record, self.found.records)
-        if half is None:
-            return "not known: no undisturbed run of its configuration was slower than half of it"
-        return f"{half:,.0f}, between two measured N"
+        return [Heading("The answer"), *rounds, *summary.parts(SHOWN, others=others), *full, *known]
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
@@ -240,18 +207,3 @@ class StudyPage:
         table = f"the table {self.study.table}" if self.study.replayed else ""
         unknown = "a machine that is not known" if self.study.imported else "this machine"
         return str(table or host.get("virtual_cluster") or host.get("cpu_model") or unknown)
-
-
-def _median(first: Ranked) -> str:
-    return f"{rate_text(first.median_gflops)}, {median_text(first)}" if first.runs > 1 else ""
-
-
-def _expected(first: Ranked, interval: tuple[float, float] | None) -> str:
-    """What one more run of no. 1 should give, with its interval; "" where nothing tells it."""
-    if first.believed_gflops is None:
-        return ""
-    told = f"{rate_text(first.expected_gflops)} GFLOPS"
-    if interval is None:
-        return f"{told}{of_its_runs(first)}"
-    low, high = map(rate_text, interval)
-    return f"{told}; usual rate between {low} and {high} with 95 % probability"

@@ -117,7 +117,8 @@ def test_the_answer_is_what_it_was(request: pytest.FixtureRequest, scene: str) -
     card = answer_card(found, state)
     text = told(Report("", tuple(found.parts(5)), found.to_json()))
     facts = "\n".join(f"{about}: {said}" for about, said in card.facts)
-    text += f"\n{card.value} {card.unit} {card.beside}\n{card.what}\n{facts}\nNext: {card.following}"
+    tiles = "\n".join(map(" | ".join, card.tiles))
+    text += f"\n{tiles}\n{facts}\nNext: {card.following}"
     text += f"\nOf another database: {next_step(found, state, ' --db mine.db')}"
     hold_scene(request, "answers", SCENES, scene, text)
 

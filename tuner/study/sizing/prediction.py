@@ -72,17 +72,23 @@ class NotedPrediction:
     @property
     def textbook(self) -> RivalInTurn | None:
         """The textbook, as the faster of its NB gave more in turn; None where it did not run beside the winner."""
-        both = [rival for rival in self.rivals if rival.called.startswith(TEXTBOOK)]
+        both = (rival for rival in self.rivals if rival.called.startswith(TEXTBOOK))
         return max(both, key=lambda rival: (not rival.once, rival.gflops), default=None)
+
+    @property
+    def gain_percent(self) -> float | None:
+        """By how much it gave more in turn than the textbook; None where that is not known."""
+        if (textbook := self.textbook) is None or not (textbook.gflops and textbook.quiet and self.quiet):
+            return None
+        return 100 * (self.gflops / textbook.gflops - 1)
 
     @property
     def against_textbook(self) -> str:
         """What was measured against the textbook and at which N, as a sentence without its stop; all faces say this."""
         if self.N is None or not self.rivals:
             return NOT_MEASURED
-        against, textbook = "", self.textbook
-        if textbook and textbook.gflops and textbook.quiet and self.quiet:
-            percent = 100 * (self.gflops / textbook.gflops - 1)
+        against, textbook, percent = "", self.textbook, self.gain_percent
+        if textbook and percent is not None:
             side = f"{abs(percent):.1f}% {'more' if percent >= 0 else 'less'} than {textbook.called}"
             against = f", {side} ({_gave(textbook)})"
         elif textbook:

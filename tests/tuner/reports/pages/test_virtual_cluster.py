@@ -39,7 +39,7 @@ def test_the_page_of_a_simulated_study_begins_with_what_was_simulated_and_what_i
     (said,) = cautions(report)
     card, first = report.parts[:2]
     assert isinstance(card, Card)
-    assert card.what.endswith(", simulated")
+    assert card.tiles[0][2].endswith(", simulated")
     assert first == Sentence(said, tone=Tone.CAUTION)
     for word in ("Simulated, not measured", "SimGrid 3.36", "Kronos", "8 nodes", "134.4 GFLOPS", "fitted to tests 3"):
         assert word in said
