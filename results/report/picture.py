@@ -68,7 +68,8 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
     dots = [round(side * size.dpi / POINTS_PER_INCH) for side in _size(svg_text)]
     if dots[0] * dots[1] > MOST_DOTS:
         raise ResultsError(f"cannot draw a picture so large: {dots[0]:,} times {dots[1]:,} dots")
-    return vl_convert.svg_to_png(svg_text, ppi=size.dpi)
+    # vl-convert counts 96 dots of a screen to an inch, of which a length in points has 72.
+    return vl_convert.svg_to_png(svg_text, scale=POINTS_PER_INCH / 96, ppi=size.dpi)
 
 
 def svg(spec: Spec, theme: Theme, width: float) -> tuple[Spec, str]:

@@ -84,7 +84,7 @@ class Theme:
         axis: Spec = {"labelColor": self.ink, "titleColor": self.ink, "domainColor": self.line, "tickColor": self.line}
         axis |= {"labelFontSize": self.letters, "titleFontSize": self.letters, "titleFontWeight": "normal"}
         text: Spec = {"labelColor": self.ink, "labelFontSize": self.letters, "symbolStrokeWidth": 2}
-        text |= {"titleColor": self.ink, "titleFontSize": self.letters, "titleFontWeight": "normal"}
+        text |= {"symbolSize": 70, "titleColor": self.ink, "titleFontSize": self.letters, "titleFontWeight": "normal"}
         title: Spec = {"color": self.ink, "subtitleColor": self.soft, "fontSize": self.letters + 1, "anchor": "start"}
         title |= {"subtitleFontSize": self.letters - 1, "frame": "group", "offset": 8}
         return {
@@ -153,7 +153,7 @@ def _diagram(figure: Figure) -> Spec:
 
 def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec]:
     """Yield the points of a series, each with what it looks like."""
-    look = "bar" if is_bars(one) else "bare" if one.line and one.bare else "line" if one.line else "point"
+    look = _look(one)
     few = len(one.labels) <= MOST_LABELS
     for place, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
         row: Spec = {"x": _plain(x), "y": _plain(y), "look": look}
@@ -166,6 +166,15 @@ def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec
         if place < len(one.labels) and one.labels[place]:
             row |= {"label" if few else "note": one.labels[place]}
         yield row
+
+
+def _look(one: Series) -> str:
+    """Name how a series is drawn: as bars, as a line with or without its points, as points or short dashes."""
+    if is_bars(one):
+        return "bar"
+    if one.line:
+        return "bare" if one.bare else "line"
+    return "dash" if one.dashes else "point"
 
 
 def _plain(value: float | str) -> float | str | None:
@@ -230,7 +239,6 @@ def _letters(names: Sequence[str], columns: int) -> int:
 
 def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> Iterator[tuple[tuple[str, ...], Spec]]:
     """Yield what is drawn on each other, from behind, each with the looks of the rows that it is for."""
-    told = _tooltip(figure, drawn)
     ends = {up: {"field": "low", "type": "quantitative", "title": figure.y_axis}, f"{up}2": {"field": "high"}}
     known = [{"filter": "isValid(datum.low)"}]
     shapes = {
@@ -251,7 +259,13 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
     if uncertain:
         yield ("line", "bare"), {"mark": {"type": "area", "opacity": 0.25}, "encoding": ends, "transform": known}
     bar: Spec = {"type": "bar", "cornerRadiusEnd": 2}
-    yield ("bar",), {"mark": bar | _single(drawn), "encoding": {**beside, "tooltip": told} | _order(figure)}
+    yield (
+        ("bar",),
+        {
+            "mark": bar | _single(drawn),
+            "encoding": {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure),
+        },
+    )
     if uncertain:
         whisker = {"type": "rule", "strokeWidth": 1.5}
         yield (
@@ -259,18 +273,24 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
             {"mark": whisker, "encoding": ends | beside | {"color": {"value": "currentColor"}}, "transform": known},
         )
         yield (
-            ("point",),
+            ("point", "dash"),
             {"mark": {"type": "rule", "strokeWidth": 1.5, **_single(drawn)}, "encoding": ends, "transform": known},
         )
     line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
     yield ("line", "bare"), {"mark": line, "encoding": {"order": {"field": "n", "type": "quantitative"}}}
     point: Spec = {"type": "point", "filled": True, "size": 45, "opacity": 0.85}
     shaped: Spec = {"shape": shapes} if len(drawn) > 1 else {}
+    told = _tooltip(figure, drawn, "line", "point")
     yield ("line", "point"), {"mark": point | _single(drawn), "encoding": {**shaped, "tooltip": told}}
+    dash: Spec = {"type": "point", "shape": "stroke", "filled": False, "size": 160, "strokeWidth": 2.5}
+    yield ("dash",), {"mark": dash | _single(drawn), "encoding": {"tooltip": _tooltip(figure, drawn, "dash")}}
     if any(one.labels and len(one.labels) <= MOST_LABELS for one in drawn) and not any(is_bars(one) for one in drawn):
         words = {"text": {"field": "label"}, "color": {"value": "currentColor"}}
         mark = {"type": "text", "align": "left", "dx": 6, "dy": -6}
-        yield ("line", "point"), {"mark": mark, "encoding": words, "transform": [{"filter": "isValid(datum.label)"}]}
+        yield (
+            ("line", "point", "dash"),
+            {"mark": mark, "encoding": words, "transform": [{"filter": "isValid(datum.label)"}]},
+        )
 
 
 def _single(drawn: Sequence[Series]) -> Spec:
@@ -285,15 +305,16 @@ def _order(figure: Figure) -> Spec:
     return {"order": {"field": "n", "type": "quantitative"}}
 
 
-def _tooltip(figure: Figure, drawn: Sequence[Series]) -> list[Spec]:
-    """List what somebody reads who points at a value."""
+def _tooltip(figure: Figure, drawn: Sequence[Series], *looks: str) -> list[Spec]:
+    """List what somebody reads who points at a value of a series with one of these looks."""
+    own = [one for one in drawn if _look(one) in looks]
     number = {"type": "quantitative", "format": ",.5~g"}
     fields = [{"field": "series", "type": "nominal", "title": "series"}] if len(drawn) > 1 else []
-    keys = ["label" if len(one.labels) <= MOST_LABELS else "note" for one in drawn if one.labels]
+    keys = ["label" if len(one.labels) <= MOST_LABELS else "note" for one in own if one.labels]
     fields += [{"field": key, "type": "nominal", "title": "about"} for key in dict.fromkeys(keys)]
     named = {"type": "nominal"} if _names(figure) else number
     fields += [{"field": "x", "title": figure.x_axis, **named}, {"field": "y", "title": figure.y_axis, **number}]
-    ends = (("low", "lowest"), ("high", "highest")) if any(one.low for one in drawn) else ()
+    ends = (("low", "lowest"), ("high", "highest")) if any(one.low for one in own) else ()
     return fields + [{"field": key, "title": title, **number} for key, title in ends]
 
 
@@ -352,7 +373,10 @@ def _heat_map(figure: Matrix) -> Spec:
         "mark": {"type": "rect", "strokeDash": [3, 2]},
         "encoding": {
             "color": {**colour, "legend": legend},
-            "tooltip": [{"field": key, "title": title} for key, title in told],
+            "tooltip": [
+                {"field": key, "title": title} | ({"type": "quantitative", "format": ",.4~g"} if key == "value" else {})
+                for key, title in told
+            ],
             "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
         },
     }

@@ -8,6 +8,7 @@ from dataclasses import replace
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.report.model import Card, Heading, Part, Sentence, Tone, outcome
+from results.report.ranking_table import named_values
 from results.stats.confidence import probability_text
 from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
@@ -23,6 +24,8 @@ from .summary import StudySummary
 
 STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled", "failed"})
 """States of studies that somebody can go on with."""
+NAMED = ("N", "NB", "grid", "blas", "layout")
+"""What the answer in short tells of its configuration."""
 SCATTER = 2.0
 """Runs of one configuration that differ by more than this factor tell between which rates it is, and no single one."""
 
@@ -130,17 +133,19 @@ def is_doubtful(first: Ranked) -> bool:
 
 
 def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part]:
-    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if any."""
-    yield Heading("In short")
-    predicted = summary.predicted
-    if predicted is not None:
-        yield Sentence(predicted.at_whole_memory, tone=Tone.GOOD if predicted.full.can_tell else Tone.PLAIN)
-        yield Sentence(predicted.in_turn)
+    """What a reader in a hurry needs: the best, how sure that is, the whole memory, and what to do next, if any.
+
+    The whole memory comes first where its rate can be told.
+    """
+    predicted, own = summary.predicted, list[Sentence]()
     if not summary.front:
-        where = f" at N={summary.ranking[0].params['N']}" if predicted else ""
-        yield Sentence(f"Best{where}: {summary.best_in_short()}", tone=Tone.PLAIN if predicted else Tone.GOOD)
-    if summary.how_sure:
-        yield Sentence(f"Sure? {summary.how_sure}")
+        named = named_values(summary.ranking[0].params, NAMED, " ")
+        own = [Sentence(f"Best{f' ({named})' if named else ''}: {summary.best_in_short()}")]
+    own += [Sentence(f"Sure? {summary.how_sure}")] if summary.how_sure else []
+    whole = [Sentence(predicted.at_whole_memory), Sentence(predicted.in_turn)] if predicted else []
+    yield Heading("In short")
+    told = (*whole, *own) if predicted and predicted.full.can_tell else (*own, *whole)
+    yield from (replace(one, tone=Tone.PLAIN if place else Tone.GOOD) for place, one in enumerate(told))
     if following is not None:
         yield replace(following, text=f"Next: {following.text}")
 

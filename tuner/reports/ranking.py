@@ -141,14 +141,14 @@ def _remarks(
     noise = relative_sd(drift_corrected(ranking, shown_noise))
     if noise is not None and not short:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
-    expected = expected_sentence(shown[0], interval_of(study, shown[0]))
-    if expected is not None and not (short and interval_of(study, shown[0])):
+    first, ends = shown[0], interval_of(study, shown[0])
+    expected = expected_sentence(first, ends)
+    if expected is not None and not (short and ends):
         said.append(expected)
     if fastest is not None and (noise is not None or not fastest.is_rmax or fastest.place(ranking) != 1):
         said.append(fastest.sentence(ranking))
-    failed = shown[0].failed_runs
-    if failed:
-        said.append(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
+    if first.failed_runs:
+        said.append(f"No. 1 failed in {first.failed_runs} of its {first.failed_runs + first.runs} runs.")
     return said
 
 

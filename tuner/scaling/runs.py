@@ -311,15 +311,13 @@ class ScalingRuns:
         known = {run: self.earlier.get(key_of(self.site.params(run))) for run in self.plan.runs(exact=exact)}
         self.records += filter(None, known.values())
         self._waiting += (run for run, record in known.items() if record is None)
-        if self.records:
-            self.site.launching.listener(
-                Notice(f"{counted(len(self.records), 'run')} of this study are known already.")
-            )
         launching = self.site.launching
+        if self.records:
+            launching.listener(Notice(f"{counted(len(self.records), 'run')} of this study are known already."))
         self._until_s = launching.clock.now_s() + self.limit_s
         ask_and_tell(launching, launching.stop, ask=self._next, start=self._start, tell=self._tell)
         if self.skipped and not self.lost:
-            self.site.launching.listener(
+            launching.listener(
                 Notice(f"{counted(self.skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over.")
             )
 

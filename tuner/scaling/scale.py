@@ -182,7 +182,7 @@ class ScalingPlace:
         most_n: the largest N on the smallest number of nodes that the memory holds.
         soon_n: the same, with which the runs end in time.
         usual_s: time for all runs where N is chosen and nobody gives another.
-        estimate: seconds that a run should take, before anything is known.
+        estimate: seconds that a run with this NB should take, before anything is known.
         jobs: runs at a time.
         begin: prepares the runs of a plan, and returns what the study keeps of the place.
         dgemm_gflops: of one core, by BLAS and kernel.
@@ -196,7 +196,7 @@ class ScalingPlace:
     most_n: Callable[[ScalingPlan], int]
     soon_n: Callable[[ScalingPlan, int], int]
     usual_s: float
-    estimate: Callable[[PlannedRun], float]
+    estimate: Callable[[PlannedRun, int], float]
     jobs: int = 1
     begin: Callable[[ScalingPlan], MachineFacts]
     dgemm_gflops: Mapping[str, Mapping[str, float]]
@@ -234,7 +234,7 @@ def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> Sca
             "one machine has no list of nodes; name a cluster with ⟦cluster⟧", field="order", given="shuffled"
         )
     nb = request.nb or (stored[1] if stored else place.usual_nb)
-    site.own = {**site.own, "NB": nb}
+    site = replace(site, own={**site.own, "NB": nb})
     plan = ScalingPlan(counts, request.scalings, orders, options.repeats, options.seed, nb, nb, len(site.names))
     n = request.n or (stored[0] if stored else place.most_n(plan))
     soon = not (request.n or stored or full)
@@ -256,7 +256,7 @@ def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> Sca
     runs = ScalingRuns(
         plan=plan,
         site=site,
-        pace=Pace(place.estimate),
+        pace=Pace(lambda run: place.estimate(run, nb)),
         earlier={record.key: record for record in store.records(study, outputs=True) if record.ranked},
         limit_s=request.time_s or (math.inf if request.n or full else place.usual_s),
     )
@@ -316,7 +316,7 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlac
             most_n=most_n,
             soon_n=soon_n,
             usual_s=DEFAULT_TIME_S,
-            estimate=lambda run: estimated_s(run, node_gflops),
+            estimate=lambda run, _: estimated_s(run, node_gflops),
             begin=begin,
             dgemm_gflops={
                 name: {probe.kernel: probe.gflops for probe in probes} for name, probes in whole.probes.items()
@@ -387,23 +387,22 @@ def _virtual_place(request: ScaleRequest, session: Session) -> Iterator[ScalingP
         rate = cluster.blas[name].dgemm_gflops
         return max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate
 
-    site = ScalingSite(
-        simulator,
-        {"blas": blas, "kernel": "auto", "DEPTH": request.depth, "net.network": cluster.default_network},
-        on=lambda nodes: replace(simulator, order=tuple(map(names.index, nodes))),
-        limit_s=options.limit_s,
-        cores=cores,
-        names=names,
-    )
     yield ScalingPlace(
         name=cluster.name,
         size=len(names),
-        site=site,
+        site=ScalingSite(
+            simulator,
+            {"blas": blas, "kernel": "auto", "DEPTH": request.depth, "net.network": cluster.default_network},
+            on=lambda nodes: replace(simulator, order=tuple(map(names.index, nodes))),
+            limit_s=options.limit_s,
+            cores=cores,
+            names=names,
+        ),
         usual_nb=USUAL_NB,
         most_n=most_n,
         soon_n=soon_n,
         usual_s=math.inf,
-        estimate=lambda run: (0.3 + PANEL_RANK_S * run.N / int(site.own["NB"]) * run.count * cores) / jobs,
+        estimate=lambda run, nb: (0.3 + PANEL_RANK_S * run.N / nb * run.count * cores) / jobs,
         jobs=jobs,
         begin=lambda _: facts_of(options, opened),
         dgemm_gflops={name: {"auto": gflops(name)} for name in cluster.blas},

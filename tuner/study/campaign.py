@@ -250,7 +250,7 @@ class Campaign:
     predicts: bool = True
 
     def sized(self) -> SizedStudy | None:
-        """The study as its pilots tell what runs take; None where the user stopped before.
+        """The study with what its pilots told of its runs; None where the user stopped during the pilots.
 
         Raises:
             NodesLostError: nodes do not come back; a campaign on those that are left can go on.

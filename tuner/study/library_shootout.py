@@ -29,7 +29,7 @@ from .lifecycle import BegunStudy, elapsed_s
 from .objective import Objective
 from .open import OpenStudy, StudyOpener, next_session
 from .order import CLAIMED, Order, champions, contradicted, near, shown_noise
-from .rounds import Competitor, Played, Rounds, SteadyLoad
+from .rounds import Competitor, Rounds, RoundsResult, SteadyLoad
 from .search.reference_runs import tell_changes
 from .search.trials import UnavailableParts
 from .session import StudyContext
@@ -119,7 +119,7 @@ class BlasCampaign:
         self.left_out |= played.out
         return played.why
 
-    def _why_end(self, shown: float, played: Played, left: Sequence[Competitor]) -> str | None:
+    def _why_end(self, shown: float, played: RoundsResult, left: Sequence[Competitor]) -> str | None:
         """The sentence why no further round follows, or None."""
         if len(left) < 2:
             return "only one library is near the fastest rate"

@@ -118,8 +118,8 @@ class End(Enum):
 
 
 @dataclass
-class Played:
-    """What came of rounds.
+class RoundsResult:
+    """What rounds gave.
 
     Attributes:
         records: of all runs.
@@ -150,15 +150,15 @@ class Rounds:
         ends: the sentence why no further round follows, "" where all ran; None where one does.
         phase: what the display hears when the first run begins.
         load: of the machine, as it hears of all runs; nothing is repeated while it lasts.
-        apart: runs of a round count each by itself: one begins where it alone fits, and none while the load lasts; else
-            a round begins where all of it fits.
+        apart: a run begins if it alone fits into the budget, and none begins while the load lasts. Without this a round
+            begins if all of it fits.
         least: competitors that must be left.
         best_gflops: as of `may_win`.
     """
 
     competitors: Sequence[Competitor]
-    order: Callable[[Played, Sequence[Competitor]], Sequence[Competitor]]
-    ends: Callable[[Played, Sequence[Competitor]], str | None]
+    order: Callable[[RoundsResult, Sequence[Competitor]], Sequence[Competitor]]
+    ends: Callable[[RoundsResult, Sequence[Competitor]], str | None]
     meter: Meter
     context: StudyContext
     phase: PhaseStarted
@@ -167,13 +167,13 @@ class Rounds:
     least: int = 1
     best_gflops: float | None = None
 
-    def play(self) -> Played:
+    def play(self) -> RoundsResult:
         """Run rounds until their rule, the budget or the user ends them.
 
         Raises:
             TunerError, RunnerError, ResultsError: as what runs the competitors.
         """
-        played = Played()
+        played = RoundsResult()
         while True:
             left = [one for one in self.competitors if one.name not in played.out]
             ended = self._stopped() or self._over(played, left) or self._round(played, self.order(played, left))
@@ -183,13 +183,13 @@ class Rounds:
     def _stopped(self) -> tuple[End, str] | None:
         return (End.STOPPED, "you asked for it") if self.context.stop.requested else None
 
-    def _over(self, played: Played, left: Sequence[Competitor]) -> tuple[End, str] | None:
+    def _over(self, played: RoundsResult, left: Sequence[Competitor]) -> tuple[End, str] | None:
         why = self.ends(played, left)
         if why is None and len(left) < self.least:
             why = "; ".join(f"{name}: {reason}" for name, reason in played.out.items())
         return None if why is None else (End.OVER, why)
 
-    def _round(self, played: Played, turns: Sequence[Competitor]) -> tuple[End, str] | None:
+    def _round(self, played: RoundsResult, turns: Sequence[Competitor]) -> tuple[End, str] | None:
         """Run a round; what ends all rounds, or None."""
         for place, competitor in enumerate(turns):
             if competitor.name in played.out:
@@ -210,7 +210,7 @@ class Rounds:
                 return End.LOAD, "on a loaded machine more runs would confirm luck"
         return None
 
-    def _turn(self, competitor: Competitor, rest_s: float, played: Played) -> LaunchOutcome:
+    def _turn(self, competitor: Competitor, rest_s: float, played: RoundsResult) -> LaunchOutcome:
         """Run a competitor, and again at once while its run was disturbed, may win, and the rest of the round fits.
 
         Who fails MOST_FAILURES times in a row is out.

@@ -70,7 +70,7 @@ class LongestRun:
 
 @dataclass(frozen=True, kw_only=True)
 class SiteFacts:
-    """How sites behave: all by which a search on machines, a simulator and a table differs.
+    """What differs for a search between machines, a simulator and a table.
 
     Attributes:
         probes: what an engine is told before the first run.
@@ -94,13 +94,13 @@ class Confirmation:
     Attributes:
         trials: runs them.
         each_blas: libraries are compared, so that the best of each is confirmed.
-        load: of the machine, as the search hears of it; None where nobody else does.
+        load: of the machine, as the search hears of it.
     """
 
     trials: StudyTrials[Any]
     run_time: RunTime
-    each_blas: bool = False
-    load: SteadyLoad | None = None
+    each_blas: bool
+    load: SteadyLoad
 
     def run(self, repeats: int, kind: Kind = Kind.CONFIRMATION) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew.
@@ -123,7 +123,7 @@ class Confirmation:
             meter=session.meter,
             context=session.context,
             phase=PhaseStarted("confirmation", len(due)),
-            load=self.load or SteadyLoad(session.say),
+            load=self.load,
             apart=True,
             best_gflops=ranking[0].expected_gflops if ranking else None,
         ).play()

@@ -23,8 +23,8 @@ from tuner.study.rounds import (
     Competitor,
     End,
     FullRuns,
-    Played,
     Rounds,
+    RoundsResult,
     SteadyLoad,
     extra_runs,
     may_win,
@@ -48,7 +48,7 @@ def test_a_disturbed_run_may_win_as_far_as_what_it_may_have_lost() -> None:
 
 def played(
     *rivals: Callable[[], TrialRecord], rounds: int = 1, clock: ToldClock | None = None, **more: Any
-) -> tuple[Played, list[str]]:
+) -> tuple[RoundsResult, list[str]]:
     """Run rivals a, b … in rounds A B B A, each of which should take a second; what came of it, and what was said."""
     said, stop = list[str](), more.pop("stop", StopRequest())
 

@@ -32,7 +32,7 @@ from ...study.enter import machine_facts
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
 from ...study.occasions import MACHINE
-from ...study.rounds import Competitor, End, Played, Rounds, SteadyLoad
+from ...study.rounds import Competitor, End, Rounds, RoundsResult, SteadyLoad
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
 from ...trial.workbench import Workbench
@@ -124,7 +124,7 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
 
 def played_in_turn(
     request: InTurnRequest, session: Session, like: TrialRecord | None = None
-) -> tuple[str, list[TurnTaker], Played]:
+) -> tuple[str, list[TurnTaker], RoundsResult]:
     """Run the best configurations of studies in turn: the study that holds the runs, the sides, and the rounds.
 
     Args:
@@ -264,7 +264,7 @@ def _require_as_many_nodes(side: Baseline, workbench: Workbench) -> None:
 
 def _played(
     request: InTurnRequest, takers: Sequence[TurnTaker], session: Session, like: TrialRecord | None
-) -> tuple[str, Played]:
+) -> tuple[str, RoundsResult]:
     """Run the rounds in a study of their own: its name, and what came of them."""
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
@@ -317,7 +317,7 @@ def _played(
     return study, played
 
 
-def _ended(request: InTurnRequest, played: Played) -> str:
+def _ended(request: InTurnRequest, played: RoundsResult) -> str:
     """The sentence why fewer rounds than asked for ran; "" where all did."""
     if played.end is End.STOPPED:
         return f"Stopped in round {max(1, played.begun)} of {request.rounds}."

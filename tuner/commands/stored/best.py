@@ -1,10 +1,9 @@
 """`hpltune best`: the best configurations of a study."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from results.errors import NoValidRunError
-from results.report.model import Part, Report, Sentence, Tone
+from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 
 from ...database import db_option
@@ -56,17 +55,11 @@ class BestResult:
 
     def report(self) -> Report:
         """Report the ranking or the front, what speaks against it, and at the end the answer in short."""
-        cautions = self.context.cautions()
-        told = (Sentence(caution, tone=Tone.CAUTION) for caution in cautions)
-        answer = in_short(self.summary, Sentence(self.following))
-        parts = (*self._found(short=not self.asked.whole), *told, *answer)
-        facts = {**self.summary.to_json(self.asked.count), "cautions": cautions}
-        return Report(f"Study {self.summary.study.name}", parts, facts)
+        return self._told(page=False)
 
     def page(self) -> Report:
-        """The same as a page, which begins with what a reader must know first."""
-        answer = in_short(self.summary, Sentence(self.following))
-        return self.context.page(replace(self.report(), parts=(*answer, *self._found(short=False))))
+        """The same as a page, which begins with the answer and with what a reader must know first."""
+        return self.context.page(self._told(page=True))
 
     @property
     def context(self) -> Context:
@@ -76,10 +69,17 @@ class BestResult:
         sizes = frozenset(int(entry.params["N"]) for entry in ranking if "N" in entry.params)
         return Context([self.summary.study], sizes, runs)
 
-    def _found(self, *, short: bool) -> Sequence[Part]:
-        """The ranking or the front."""
-        below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
-        return (*self.summary.parts(self.asked.count, sure=False, short=short), *below)
+    def _told(self, *, page: bool) -> Report:
+        count, cautions = self.asked.count, self.context.cautions()
+        answer = tuple(in_short(self.summary, Sentence(self.following)))
+        ranking = (
+            *self.summary.parts(count, sure=False, short=not (page or self.asked.whole)),
+            *map(Sentence, (*self.order, *filter(None, (self.left_out,)))),
+        )
+        told = (Sentence(caution, tone=Tone.CAUTION) for caution in cautions)
+        parts = (*answer, *ranking) if page else (*ranking, *told, *answer)
+        facts = {**self.summary.to_json(count), "cautions": cautions}
+        return Report(f"Study {self.summary.study.name}", parts, facts)
 
 
 def best_of_study(store: Store, request: BestRequest) -> BestResult:

@@ -75,7 +75,7 @@ class Extrapolation:
         why = ": something disturbed the largest of them" if self.disturbed else ""
         if self.too_far:
             why = (
-                f": N is {self.N / self.largest_n:.0f} times as large, and runs tell the rate of an N that is at most "
+                f": N is {self.N / self.largest_n:.3g} times as large, and runs tell the rate of an N that is at most "
                 f"{FARTHEST} times their own"
             )
         return f"these runs, up to N={self.largest_n}, cannot tell its rate{why}"

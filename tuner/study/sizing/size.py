@@ -122,7 +122,7 @@ def size(trials: StudyTrials[Evaluator], options: TuneOptions, kept: float) -> S
         kept: part of the budget for runs at a larger N.
 
     Returns:
-        None where the user stopped before a run told it.
+        None where the user stopped during the first runs.
 
     Raises:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.

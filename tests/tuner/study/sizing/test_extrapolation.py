@@ -102,7 +102,7 @@ def test_what_small_runs_tell_ends_where_nothing_was_tested() -> None:
     far = extrapolate(flat, 47_104, QUIET, ceiling_gflops=134.0)
     assert not far.can_tell
     assert far.sentence == (
-        "these runs, up to N=2000, cannot tell its rate: N is 24 times as large, and runs tell the rate of an N "
+        "these runs, up to N=2000, cannot tell its rate: N is 23.6 times as large, and runs tell the rate of an N "
         "that is at most 8 times their own"
     )
     told = far.to_json()
