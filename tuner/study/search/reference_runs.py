@@ -86,7 +86,8 @@ def tell_changes(session: StudySession) -> None:
     """Keep with a study, and say, what repeats tell of its machine: drift during the search, and two speeds."""
     records = session.records(RANKED)
     everything = records if session.blas is None else session.context.store.records(session.study, kinds=RANKED)
-    found = StudyNotes(machine_changes=changes_of(records), two_speeds_apart=_apart(everything))
+    apart = two_speeds([np.log(np.array(entry.repeats)) for entry in rank(everything) if entry.repeats])
+    found = StudyNotes(machine_changes=changes_of(records), two_speeds_apart=apart)
     session.context.store.note(session.study, lambda notes: with_changes(notes, found))
     sentences = change_sentences(found)
     for trial, (count, _) in found.machine_changes.items():
@@ -106,10 +107,6 @@ def changes_of(records: Sequence[TrialRecord]) -> dict[str, tuple[int, float]]:
     runs = [record for record in runs if record.kind is not Kind.CONFIRMATION]
     times = [(record.started_at.timestamp(), record.gflops or 0.0) for record in runs]
     return {str(runs[0].number): (len(runs), drift(times, _confirmed(rank(records))))}
-
-
-def _apart(records: Sequence[TrialRecord]) -> float:
-    return two_speeds([np.log(np.array(entry.repeats)) for entry in rank(records) if entry.repeats])
 
 
 def _confirmed(entries: Sequence[Ranked]) -> list[Array]:

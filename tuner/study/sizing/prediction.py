@@ -78,9 +78,9 @@ class NotedPrediction:
     @property
     def gain_percent(self) -> float | None:
         """By how much it gave more in turn than the textbook; None where that is not known."""
-        if (textbook := self.textbook) is None or not (textbook.gflops and textbook.quiet and self.quiet):
-            return None
-        return 100 * (self.gflops / textbook.gflops - 1)
+        textbook = self.textbook
+        known = textbook and textbook.gflops and textbook.quiet and self.quiet
+        return 100 * (self.gflops / textbook.gflops - 1) if textbook and known else None
 
     @property
     def against_textbook(self) -> str:
@@ -88,11 +88,13 @@ class NotedPrediction:
         if self.N is None or not self.rivals:
             return NOT_MEASURED
         against, textbook, percent = "", self.textbook, self.gain_percent
-        if textbook and percent is not None:
-            side = f"{abs(percent):.1f}% {'more' if percent >= 0 else 'less'} than {textbook.called}"
-            against = f", {side} ({_gave(textbook)})"
-        elif textbook:
-            against = f"; {textbook.called} gave {_gave(textbook)}"
+        side = "" if percent is None else f"{abs(percent):.1f}% {'more' if percent >= 0 else 'less'} than"
+        if textbook:
+            against = (
+                f", {side} {textbook.called} ({_gave(textbook)})"
+                if side
+                else f"; {textbook.called} gave {_gave(textbook)}"
+            )
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
         return f"In turn at {where}, {self.called} gave {_gave(self)} GFLOPS{against}"
 
