@@ -18,6 +18,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from .model import (
+    Beside,
     Blank,
     Card,
     Copied,
@@ -32,13 +33,15 @@ from .model import (
     Sentence,
     Table,
     Timeline,
+    Tone,
+    inner_parts,
 )
 from .picture import named_apart, svg
 from .thinning import thinned
 from .vega import OF_PAGES, WIDTH, specification
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
 
@@ -106,49 +109,57 @@ def to_html(
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    parts = list(_unfolded([part for report in reports for part in report.parts]))
+    parts = [part for report in reports for part in inner_parts(report.parts)]
     drawn = any(isinstance(part, Drawable) for part in parts)
     long = any(isinstance(part, Table) and len(part.rows) > LONG for part in parts)
     frame = frame or Frame()
     vega = script_file("vega.min") if drawn and interactive and not frame.vega else ""
     script = script_file("page") if drawn and interactive else ""
     tables = script_file("tables") if long and interactive else ""
-    numbers, taken = count(1), set[str]()
-    return _of_file("page/page.html.j2").render(
-        card_html=card_html,
-        reports=[{"title": one.title, "parts": [_part(part, numbers, taken) for part in one.parts]} for one in reports],
-        version=version("hpltune"),
-        frame=frame,
-        of_visitor={"links": Markup(VISITOR_LINKS), "name": Markup(VISITOR_NAME)},  # noqa: S704 - comments of ours
-        made=made.strftime("%Y-%m-%d") if made else "",
-        css=Markup(page_style()),  # noqa: S704 - our own file
-        vega=Markup(vega),  # noqa: S704 - a file of ours, as are all scripts
-        script=Markup(script),  # noqa: S704 - our own file
-        tables=Markup(tables),  # noqa: S704 - our own file
+    drawer = _Drawer(count(1), set())
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            reports=[{"title": one.title, "parts": drawer.of(one.parts)} for one in reports],
+            version=version("hpltune"),
+            frame=frame,
+            of_visitor={"links": Markup(VISITOR_LINKS), "name": Markup(VISITOR_NAME)},  # noqa: S704 - comments of ours
+            made=made.strftime("%Y-%m-%d") if made else "",
+            css=Markup(page_style()),  # noqa: S704 - our own file
+            vega=Markup(vega),  # noqa: S704 - a file of ours, as are all scripts
+            script=Markup(script),  # noqa: S704 - our own file
+            tables=Markup(tables),  # noqa: S704 - our own file
+        )
     )
 
 
-def _unfolded(parts: Iterable[Part]) -> Iterator[Part]:
-    """All parts, also those that are folded into others."""
-    for part in parts:
-        yield part
-        if isinstance(part, Folded):
-            yield from _unfolded(part.parts)
+def templates() -> PackageLoader:
+    """Load the templates of pages: "parts.html.j2" has a macro for each part of a report."""
+    from jinja2 import PackageLoader  # noqa: PLC0415 - only a page needs it
+
+    return PackageLoader(__package__, "page")
 
 
 @cache
-def _of_file(file: str) -> Template:
+def _environment() -> Environment:
     from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
 
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+    return Environment(loader=templates(), autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
-def card_html(card: Card) -> Markup:
-    """Render the answer at a glance, for any page that has the style of pages."""
+def parts_html(parts: Iterable[Part], first: int = 1, *, drawn: bool = True) -> Markup:
+    """Render parts of a report for a page that has others, too, and the style and the scripts of pages.
+
+    Args:
+        first: the number of the first figure, which makes its names unique in that page.
+        drawn: figures are drawn; without it a script of the page draws them, which is sooner here.
+    """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    return Markup(_of_file("page/card.html.j2").render(card=card))  # noqa: S704 - the template escapes
+    shown = _Drawer(count(first), set(), drawn=drawn).of(parts)
+    made: str = _environment().get_template("parts.html.j2").module.show(shown, script=True)  # type: ignore[attr-defined]
+    return Markup(made)  # noqa: S704 - the template escapes
 
 
 def _anchor(title: str, taken: set[str]) -> str:
@@ -160,26 +171,49 @@ def _anchor(title: str, taken: set[str]) -> str:
     return name
 
 
-def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, object]:
-    """Return a part as the template takes it; each figure takes a number and a name of its own."""
-    from markupsafe import Markup  # noqa: PLC0415
+@dataclass(frozen=True)
+class _Drawer:
+    """Makes parts ready for the templates; each figure takes a number and a name of its own.
 
-    match part:
-        case Folded(title, parts):
-            return {"kind": "folded", "title": title, "parts": [_part(one, numbers, taken) for one in parts]}
-        case Figure() | Matrix() | Timeline() | Gantt():
-            shown = thinned(part)
-            drawn, spec = drawing(shown, next(numbers))
-            beside: dict[str, object] = {
-                "anchor": _anchor(part.title, taken),
-                "caption": part.caption,
-                "origin": part.origin,
-                "data": figure_data(shown),
-            }
-            beside |= {"svg": Markup(drawn), "spec": Markup(spec)}  # noqa: S704 - drawn here
-            return {"kind": "figure", "title": part.title, **beside}
-        case _:
-            return {"kind": KINDS[type(part)], "data": part}
+    Attributes:
+        taken: names of figures.
+        drawn: as `parts_html` has it.
+    """
+
+    numbers: Iterator[int]
+    taken: set[str]
+    drawn: bool = True
+
+    def of(self, parts: Iterable[Part]) -> list[dict[str, object]]:
+        return [self._part(part) for part in parts]
+
+    def _part(self, part: Part) -> dict[str, object]:
+        from markupsafe import Markup  # noqa: PLC0415
+
+        match part:
+            case Folded(title, parts, tone):
+                return {"kind": "folded", "title": title, "parts": self.of(parts), "cautions": tone is Tone.CAUTION}
+            case Beside(parts):
+                return {"kind": "beside", "parts": self.of(parts)}
+            case Figure() | Matrix() | Timeline() | Gantt():
+                shown, number = thinned(part), next(self.numbers)
+                drawn, spec = drawing(shown, number) if self.drawn else ("", _told(specification(shown)))
+                beside: dict[str, object] = {
+                    "anchor": _anchor(part.title, self.taken),
+                    "caption": part.caption,
+                    "origin": part.origin,
+                    "data": figure_data(shown),
+                }
+                beside |= {"svg": Markup(drawn), "spec": Markup(spec)}  # noqa: S704 - drawn here
+                return {"kind": "figure", "title": part.title, **beside}
+            case _:
+                return {"kind": KINDS[type(part)], "data": part}
+
+
+def _told(spec: Mapping[str, object]) -> str:
+    """Write a specification in the colours of pages, as JSON that HTML may hold."""
+    themed = {**spec, "config": OF_PAGES.config()}
+    return json.dumps(themed, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
 
 
 def figure_data(figure: Drawable) -> str:
@@ -256,5 +290,4 @@ def drawing(figure: Drawable, number: int = 1) -> tuple[str, str]:
     spec, drawn = svg(specification(figure), OF_PAGES, WIDTH)
     head, _, rest = named_apart(drawn, number).partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=", "class=")))
-    told = json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
-    return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', told
+    return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', _told(spec)

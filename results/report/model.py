@@ -84,9 +84,17 @@ class Blank:
 
 @dataclass(frozen=True)
 class Folded:
-    """Parts that a reader unfolds: a page shows only their title at first."""
+    """Parts that a reader unfolds: a page shows only their title at first; of cautions the tone says so."""
 
     title: str
+    parts: tuple["Part", ...]
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Parts that stand beside each other where there is room, the first of them wider; else below each other."""
+
     parts: tuple["Part", ...]
 
 
@@ -124,6 +132,8 @@ class Table:
     Attributes:
         rows: a cell for each column.
         bold: numbers of rows that stand out, from 0.
+        marked: rows and columns of cells that differ from what they are to be compared with; a page marks them, and
+            lets two rows be compared.
         narrow: names of the columns that a narrow page keeps; none keeps all.
         below: lines with what a narrow page left out.
         in_pieces: where it is too wide, it is shown as several tables, each with the first column.
@@ -138,6 +148,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[int] = frozenset()
+    marked: frozenset[tuple[int, int]] = frozenset()
     narrow: tuple[str, ...] | None = None
     below: tuple[str, ...] = ()
     in_pieces: bool = False
@@ -371,23 +382,34 @@ class Gantt:
         return (*(kind for kind in range(last) if any(part[kind] for part in parts)), last)
 
 
+Tile = tuple[str, str, str, str]
+
+
 @dataclass(frozen=True)
 class Card:
     """The answer at a glance: pages begin with it, and other renderers leave it out, for it repeats what follows.
 
     Attributes:
-        tiles: value, unit and what it is of each figure that readers came for, the most wanted first.
+        tiles: of each figure that readers came for: its name, value and unit, and a sentence; the most wanted first.
         facts: what else is to be known, each with its name.
         following: what to do next.
     """
 
-    tiles: tuple[tuple[str, str, str], ...]
+    tiles: tuple[Tile, ...]
     facts: tuple[tuple[str, str], ...] = ()
     following: str = ""
 
 
 Drawable = Figure | Matrix | Timeline | Gantt
-Part = Heading | Sentence | Copied | Blank | Folded | Table | Card | Drawable
+Part = Heading | Sentence | Copied | Blank | Folded | Beside | Table | Card | Drawable
+
+
+def inner_parts(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield all parts, and those that are folded into others or stand beside others."""
+    for part in parts:
+        yield part
+        if isinstance(part, Folded | Beside):
+            yield from inner_parts(part.parts)
 
 
 @dataclass(frozen=True)

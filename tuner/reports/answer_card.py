@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
-from results.report.model import Card, Heading, Part, Sentence, Tone, outcome
+from results.report.model import Card, Heading, Part, Sentence, Tile, Tone, outcome
 from results.report.ranking_table import named_values
-from results.stats.confidence import probability_text
+from results.stats.confidence import Standing, probability_text
 from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
@@ -26,6 +26,7 @@ STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled",
 """States of studies that somebody can go on with."""
 NAMED = ("N", "NB", "grid", "blas", "layout")
 """What the answer in short tells of its configuration."""
+NOT_KNOWN = "Not known"
 SCATTER = 2.0
 """Runs of one configuration that differ by more than this factor tell between which rates it is, and no single one."""
 
@@ -50,7 +51,7 @@ def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Car
     facts = (("why", why if often == len(failed) else f"{why} ({often} of {len(failed)})"),)
     all_ = "its only trial failed" if count == 1 else f"all {count:,} trials failed"
     following = f"`hpltune show {name} {told.number}` tells all of trial {told.number}, with what it printed."
-    return Card((("No result", "", f"{study.workload.title}: {all_}"),), facts, following)
+    return Card(((study.workload.title, "No result", "", all_),), facts, following)
 
 
 def _scatters(first: Ranked) -> bool:
@@ -79,23 +80,34 @@ def _what(summary: StudySummary, first: Ranked) -> str:
     return "expected of one more run of the best configuration"
 
 
-def _tiles(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str, str]]:
+def _tiles(summary: StudySummary, first: Ranked) -> Iterator[Tile]:
     """The rate and where it usually is, what part of the peak that is, the gain on the textbook, and how sure it is."""
     study, predicted, machine = summary.study, summary.predicted, Equipment.of(summary.study)
     usual = _usual_rate(study, first)
-    yield _rate(first), "GFLOPS", f"{_what(summary, first)}{f': usually {usual}' if usual else ''}"
+    yield (
+        "Best configuration",
+        _rate(first),
+        "GFLOPS",
+        f"{_what(summary, first)}{f': usually {usual}' if usual else ''}",
+    )
     if not _scatters(first):
         for name, value in figures(machine, first.expected_gflops, first).items():
-            of = f"of {peak_words(study)}" if name == "percent_of_peak" else "of the best configuration"
-            yield merit_text(name, value), unit_of(name, machine), of
+            peak = name == "percent_of_peak"
+            told = ("Of what the cores can do", f"of {peak_words(study)}") if peak else ("For its rate", "of the best")
+            yield told[0], merit_text(name, value), "%" if peak else unit_of(name, machine), told[1]
     if predicted is not None:
         gain = predicted.gain_percent
-        known = "not known" if gain is None else f"{gain:+.1f} %"
-        yield known, "against the textbook", f"{predicted.against_textbook}."
+        known = NOT_KNOWN if gain is None else f"{gain:+.1f}"
+        yield "Against the textbook", known, "" if gain is None else "%", f"{predicted.against_textbook}."
     if summary.how_sure:
-        sure = summary.sure
-        known = "not known" if sure is None or sure.unfit else probability_text(sure.confidence)
-        yield known, "how sure" if known == "not known" else "sure", summary.how_sure
+        yield "How sure?", _sure(summary.sure), "", summary.how_sure
+
+
+def _sure(sure: Standing | None) -> str:
+    """How sure the best is the best, in a word or two."""
+    if sure is None or sure.unfit:
+        return NOT_KNOWN
+    return f"A tie of {len(sure.equals)}" if len(sure.equals) > 1 else probability_text(sure.confidence)
 
 
 def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:

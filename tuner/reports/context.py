@@ -14,6 +14,13 @@ from ..units import gibibytes
 from ..words import counted
 from .virtual_cluster import head_of
 
+TABS = {
+    "ranking": "Best configurations",
+    "parameters": "Parameters",
+    "memory": "Whole memory",
+    "machine": "Machine",
+}
+"""What a page has below the answer at a glance, by name."""
 Drawn = TypeVar("Drawn", bound=Drawable)
 
 
@@ -49,23 +56,18 @@ class Context:
         return cls([study], frozenset([run.hpl.N] if run.hpl else []), runs)
 
     def page(self, report: Report) -> Report:
-        """The page of a report: it begins with what to know first, and each figure says where it is from.
-
-        Of several cautions it shows the first, with the others folded below it.
-        """
-        first, head = len(head_of(self.studies)), list[Part](self.head())
-        end = first + len(self.cautions())
-        if end > first + 1:
-            head[first:end] = [
-                Folded(f"{counted(end - first, 'caution')}. {self.cautions()[0]}", tuple(head[first + 1 : end]))
-            ]
+        """The page of a report: it begins with what to know first, and each figure says where it is from."""
+        simulated, made = head_of(self.studies), self._where_made()
+        head = [*simulated, *folded_cautions(self.cautions()), *made]
         return replace(report, parts=(*head, *self.captioned(report.parts)))
 
     def head(self) -> list[Sentence]:
         """What was simulated, all cautions, and where and when the runs were made."""
         cautions = [Sentence(text, tone=Tone.CAUTION) for text in self.cautions()]
-        made = [Sentence(self._made(study)) for study in self.studies if not study.simulated]
-        return [*head_of(self.studies), *cautions, *made]
+        return [*head_of(self.studies), *cautions, *self._where_made()]
+
+    def _where_made(self) -> list[Sentence]:
+        return [Sentence(self._made(study)) for study in self.studies if not study.simulated]
 
     def cautions(self) -> list[str]:
         """What a reader of the rates must know besides them."""
@@ -84,7 +86,7 @@ class Context:
 
     def origin(self) -> str:
         """The same in a line below a figure."""
-        machines = dict.fromkeys(_machine(study) for study in self.studies)
+        machines = dict.fromkeys(machine_words(study) for study in self.studies)
         names = ", ".join(f"{study.name} ({study.created_at.astimezone(UTC):%Y-%m-%d})" for study in self.studies)
         studies = f"{'study' if len(self.studies) == 1 else 'studies'} {names}"
         told = "; ".join([*machines, studies, *filter(None, [self._sizes(), self._runs()])])
@@ -97,7 +99,7 @@ class Context:
         several = f"Study {study.name}: " if len(self.studies) > 1 else ""
         what = "Imported" if study.imported else "Measured"
         ran = f"; {', '.join(told)}" if len(self.studies) == 1 and (told := self._ran()) else ""
-        return f"{several}{what}{on}, {_machine(study)}; {self._when(study)}{ran}."
+        return f"{several}{what}{on}, {machine_words(study)}; {self._when(study)}{ran}."
 
     def _when(self, study: Study) -> str:
         if len(self.studies) > 1 or self.began is None:
@@ -115,6 +117,14 @@ class Context:
             return ""
         low, high = min(self.sizes), max(self.sizes)
         return f"N={low:,}" if low == high else f"N={low:,} to {high:,}"
+
+
+def folded_cautions(cautions: Sequence[str]) -> list[Part]:
+    """One caution, or the first of several with the others folded below it."""
+    if len(cautions) < 2:
+        return [Sentence(text, tone=Tone.CAUTION) for text in cautions]
+    others = tuple(Sentence(text, tone=Tone.CAUTION) for text in cautions[1:])
+    return [Folded(f"{counted(len(cautions), 'caution')}. {cautions[0]}", others, Tone.CAUTION)]
 
 
 def machine_rows(study: Study) -> list[tuple[str, str]]:
@@ -144,7 +154,7 @@ def moment(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def _machine(study: Study) -> str:
+def machine_words(study: Study) -> str:
     """The machine of a study in a few words."""
     if study.replayed:
         return f"replayed from the table {study.table}"

@@ -1,18 +1,31 @@
 """The page of one study: the answer first, then how it was found, what matters, and how to repeat it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hpl.witness import parse_unlike
 from results.record import SIMULATOR, Study, TrialRecord, TrialState
-from results.report.model import Card, Copied, Heading, Part, Report, Sentence, Table, facts_table
+from results.report.model import (
+    Beside,
+    Card,
+    Copied,
+    Drawable,
+    Folded,
+    Heading,
+    Part,
+    Report,
+    Sentence,
+    Table,
+    facts_table,
+)
 from results.stats.ranking import is_full_run
 from results.store.service.campaign_entry import LiveState
 
 from ..study.names import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
-from .context import machine_rows
+from .configurations import configuration_table, varying_names
+from .context import TABS, machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource, timelines
@@ -23,7 +36,7 @@ from .lists import noted_sentences
 from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranks_got import ranks_got_table
-from .story import story_table
+from .story import convergence, full_runs, story_table
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
 SYSTEM = (("os_release", "system"), ("kernel", "kernel of the system"))
@@ -73,6 +86,14 @@ HOST_FACTS = (
 )
 
 
+def _in_short(title: str, parts: Sequence[Part]) -> list[Part]:
+    """The first sentence and the first figure, with the rest folded below them."""
+    first = [next((part for part in parts if isinstance(part, kind)), None) for kind in (Sentence, Drawable)]
+    shown = [part for part in first if part is not None]
+    rest = tuple(part for part in parts if part not in shown)
+    return [*shown, *([Folded(title, rest)] if rest else [])]
+
+
 @dataclass(frozen=True)
 class StudyPage:
     """What a page of a study is made of.
@@ -87,15 +108,25 @@ class StudyPage:
 
     def report(self) -> Report:
         """The page as data."""
-        summary = self.found.summary
-        parts = [*self._found(others=True), *self._machine()]
+        summary, context = self.found.summary, self.found.context
+        sections = (part for name, title in TABS.items() if (own := self.tab(name)) for part in (Heading(title), *own))
+        parts = [*sections]
         if repeated := self.repeated():
             parts += [Heading("Run it again"), *repeated]
         found = summary.to_json() if summary else {"study": self.study.name}
-        facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
-        page = self.found.context.page(Report(title, tuple(parts), facts))
+        page = context.page(Report(title, (*self._beside(), *parts), {**found, "cautions": context.cautions()}))
         return replace(page, parts=(*self._card(), *map(Sentence, noted_sentences(self.study)), *page.parts))
+
+    def tab(self, name: str) -> list[Part]:
+        """One of the parts of TABS below the answer at a glance; nothing where the study has none of it."""
+        made: Mapping[str, Callable[[], Sequence[Part]]] = {
+            "ranking": lambda: [*self._answer(others=True), *self._way()],
+            "parameters": lambda: _in_short("All that the runs tell of the parameters", self._explained()),
+            "memory": lambda: whole_memory(self.found.predicted, self.found.confirmed),
+            "machine": self._machine,
+        }
+        return self.found.context.captioned(made[name]())
 
     def _card(self) -> list[Card]:
         """The answer at a glance; none while nothing is known."""
@@ -105,16 +136,31 @@ class StudyPage:
         all_failed = failed and len(failed) == len(self.found.records)
         return [failure_card(self.study, failed, len(failed))] if all_failed else []
 
+    def _beside(self) -> list[Part]:
+        """All full runs, and beside them the configuration of the best."""
+        best, predicted = self.found.best, self.found.predicted
+        full = full_runs(self.found.records)
+        if best is None or (drawn := convergence(full)) is None:
+            return []
+        taught = self.found.taught()
+        percents = {
+            (effect.name, value.value): value.percent
+            for effect in (taught.explanation.effects if taught else ())
+            for value in effect.values
+        }
+        rival = predicted.textbook if predicted else None
+        ran = [record.params for record in self.found.records if rival and record.number == rival.trial]
+        textbook = ran[0] if ran else taught.explanation.one_at_a_time.start if taught else {}
+        return [Beside((drawn, configuration_table(best, textbook, percents, varying_names(full))))]
+
     def chapter(self) -> list[Part]:
         """What was found and how, in a report that tells itself what ran it and what others published."""
-        return self.found.context.captioned(self._found(others=False))
-
-    def _found(self, *, others: bool) -> list[Part]:
-        """The answer, the way there and what matters."""
-        parts = [*self._answer(others=others), *self._way()]
+        parts = [Heading("The answer"), *self._answer(others=False)]
+        if self.found.summary:
+            parts += [Heading("The way there"), *self._way()]
         if self.found.summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
-        return parts
+        return self.found.context.captioned(parts)
 
     def _answer(self, *, others: bool) -> list[Part]:
         """The best configuration, how sure it is, and what others published."""
@@ -125,23 +171,22 @@ class StudyPage:
         if is_shootout(self.study):
             rounds = LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published if others else None
-        full = whole_memory(self.found.predicted, self.found.confirmed)
         known = [known_table(published.machines, "Published results", cpu=False)] if published else []
-        return [Heading("The answer"), *rounds, *summary.parts(SHOWN, others=others), *full, *known]
+        return [*rounds, *summary.parts(SHOWN, others=others), *known]
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
         if self.found.summary is None:
             return []
         figures = [figure for kind in KINDS if kind.in_story for figure in kind.draw(self.found)]
-        return [Heading("The way there"), story_table(self.study, self.found.records), *figures]
+        return [story_table(self.study, self.found.records), *figures]
 
     def _explained(self) -> Sequence[Part]:
         """Which parameters matter, unless it takes too long to find out."""
         if len(self.found.records) > MOST_EXPLAINED:
             said = f"This study is large: `hpltune explain {self.study.name}` tells which parameters matter."
             return (Sentence(said),)
-        taught = self.found.taught()
+        taught = self.found.taught() if self.found.summary else None
         return explanation_parts(self.study, taught.explanation, strongest_pairs(taught)) if taught else ()
 
     def _machine(self) -> list[Part]:
@@ -150,7 +195,7 @@ class StudyPage:
         cluster = virtual_cluster_of(self.study)
         if cluster is not None:
             described = cluster_table(cluster, self.study.rpeak_gflops)
-            return [Heading("The virtual cluster"), replace(described, rows=(*described.rows, *programs))]
+            return [replace(described, rows=(*described.rows, *programs))]
         host = self.study.host
         rows = [
             *((label, str(host[name])) for name, label in HOST_FACTS if host.get(name)),
@@ -160,12 +205,8 @@ class StudyPage:
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
         network = messages(self.found.probes)
-        return [
-            Heading("The table" if self.study.replayed else "The machine"),
-            facts_table("", (*rows, *programs)),
-            *([network] if network else []),
-            *self._meanwhile(),
-        ]
+        facts = facts_table("", (*rows, *programs))
+        return [facts, *([network] if network else []), *_in_short("What it did during the runs", self._meanwhile())]
 
     def _meanwhile(self) -> list[Part]:
         """What was measured of the machine during runs, and how it was over the time of some; nothing if none ran."""

@@ -13,15 +13,21 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from results.report.model import Sentence
 from results.store.store import Store
 
 from ..errors import OUR_ERRORS, TunerError
 from ..words import all_with_options
 
+if TYPE_CHECKING:
+    from ..reports.study_page import StudyPage
+
 NICEST = 19
 """It takes only what others leave of the machine."""
+FIGURES = 1000
+"""So many numbers of figures belong to a part of a page, that no two have the same."""
 REFUSED = 65
 """The code of a process that wrote a sentence instead, because what was asked is wrong."""
 Asked = Mapping[str, Any]
@@ -55,18 +61,35 @@ def _computed(asked: Asked) -> bytes:
 
 
 def report_page(store: Store, asked: Asked) -> bytes:
-    """Write the report of a study as a page; while it runs, without what matters, as that takes time from runs."""
+    """Write the report of a study as a page."""
     from results.report.html import to_html
 
+    return to_html([all_with_options(_study_page(store, asked["name"]).report())], datetime.now(UTC)).encode()
+
+
+def tab_part(store: Store, asked: Asked) -> bytes:
+    """Write a part of the page of a study; who asks for it has the script that draws its figures."""
+    from results.report.html import parts_html
+
+    from ..reports.context import TABS
+
+    tab = asked["tab"]
+    parts = _study_page(store, asked["name"]).tab(tab) or [Sentence("This campaign has nothing of it.")]
+    first = FIGURES * (1 + [*TABS].index(tab))
+    return parts_html([all_with_options(part) for part in parts], first, drawn=False).encode()
+
+
+def _study_page(store: Store, name: str) -> "StudyPage":
+    """The page of a study; while it runs, without what matters, as that takes time from runs."""
     from ..commands.stored.report import figure_source
     from ..commands.stored.show import state
     from ..reports.study_page import StudyPage
 
-    study = store.study(asked["name"])
+    study = store.study(name)
     stands, source = state(study, store), figure_source(store, study)
     if stands == "running":
         source = replace(source, taught=lambda: None, lanes=lambda: None)
-    return to_html([all_with_options(StudyPage(study, source, stands).report())], datetime.now(UTC)).encode()
+    return StudyPage(study, source, stands)
 
 
 def trial_page(store: Store, asked: Asked) -> bytes:
@@ -157,6 +180,7 @@ def addresses(_store: Store, asked: Asked) -> bytes:
 
 OF_STUDIES: Mapping[str, Callable[[Store, Asked], bytes]] = {
     "report": report_page,
+    "tab": tab_part,
     "trial": trial_page,
     "comparison": comparison_page,
     "compared": compared,

@@ -72,6 +72,16 @@ class StudyFiles:
         study, stamp = await self._answers.read(lambda: known(name))
         return await self._of((kind, name, study.created_at), stamp, kind.value, name=name)
 
+    async def tab(self, name: str, tab: str) -> bytes:
+        """Give a part of the page of a study.
+
+        Raises:
+            ResultsError: there is no such study.
+            Problem: others wait already, or it takes too long.
+        """
+        study, stamp = await self._answers.read(lambda: self._answers.known_with_followers(name))
+        return await self._of(("tab", tab, name, study.created_at), stamp, "tab", name=name, tab=tab)
+
     async def trial(self, name: str, number: int) -> bytes:
         """Give the page of one trial of a study.
 

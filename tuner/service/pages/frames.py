@@ -19,12 +19,10 @@ SITE = (
     ("API", "/docs"),
 )
 """Where every page leads."""
-HPL_DAT = ("HPL.dat of the best", "HPL.dat")
 OF_ALL_TRIALS = (
-    ("report", "report.html"),
-    ("trials as CSV", "trials.csv"),
-    ("as JSON lines", "trials.jsonl"),
-    ("as Parquet", "trials.parquet"),
+    ("Trials as CSV", "trials.csv"),
+    ("Trials as JSON lines", "trials.jsonl"),
+    ("Trials as Parquet", "trials.parquet"),
 )
 
 
@@ -75,14 +73,15 @@ def trial_address(name: str, number: int) -> str:
     return f"{address_of(name)}/trials/{number}"
 
 
-def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]:
-    """Where the page of a campaign leads: to those of its files that there are.
+def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str, bool], ...]:
+    """Where the page of a campaign leads, and whether most readers want that.
 
     Args:
         best: the run that stands for the best configuration; None where none counts.
     """
-    offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
-    return tuple((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
+    files = f"/api/v1{address_of(name)}"
+    compared = [("Compare", f"/compare?studies={quote(name, safe='')}", False)] if best else []
+    return (*(_of_best(files, best) if best else ()), *compared, ("Report", f"{files}/report.html", False))
 
 
 def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], ...]:
@@ -114,8 +113,8 @@ def _has_dat(record: TrialRecord) -> bool:
     return True
 
 
-def _of_best(best: TrialRecord) -> Iterator[tuple[str, str]]:
+def _of_best(files: str, best: TrialRecord) -> Iterator[tuple[str, str, bool]]:
     if _has_dat(best):
-        yield HPL_DAT if best.hpl else ("input file of the best", HPL_DAT[1])
+        yield "Download HPL.dat" if best.hpl else "Download its input file", f"{files}/HPL.dat", True
     if best.command and not best.simulated:
-        yield "its command", "command.sh"
+        yield "Copy command", f"{files}/command.sh", False

@@ -11,17 +11,17 @@ from importlib.resources import files
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from results.report.html import page_style, script_file
+from results.report.html import page_style, script_file, templates
 
 from ...asks.registry import key_of
 from ...words import named
 from .frames import SITE, VEGA, Asset, asset_of
 
 router = APIRouter(include_in_schema=False)
-SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
+SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js", "tabs.js")
 STYLES = ("live.css", "forms.css")
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 FILLED_HEADERS = {
@@ -50,7 +50,7 @@ class StatedFact:
 def assets() -> dict[str, Asset]:
     """Read all files that pages use, by their plain names."""
     texts = {name: files(__package__).joinpath(f"assets/{name}").read_text("utf-8") for name in (*SCRIPTS, *STYLES)}
-    texts |= {"page.css": page_style(), "tables.js": script_file("tables")}
+    texts |= {"page.css": page_style(), "tables.js": script_file("tables"), "page.js": script_file("page")}
     return {"vega.js": VEGA} | {name: asset_of(name, text) for name, text in texts.items()}
 
 
@@ -61,7 +61,7 @@ def _by_address() -> dict[str, Asset]:
 
 @cache
 def _environment() -> Environment:
-    loader = PackageLoader("tuner.service.pages")
+    loader = ChoiceLoader([PackageLoader("tuner.service.pages"), templates()])
     return Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_named
     )

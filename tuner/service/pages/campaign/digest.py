@@ -2,34 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
 
 from results.record import TrialState
 from results.store.study_list import RateRow, StudyLists
 
 from ....study.names import COUNTED
 
+MOST_POINTS, MOST_FASTEST = 400, 100
+"""Full runs that are drawn, and those of the list that are the fastest."""
 _COUNTED = frozenset(kind.value for kind in COUNTED)
-
-
-@dataclass(frozen=True)
-class Improvement:
-    """A full run that was faster than all before it.
-
-    Attributes:
-        machine_s: seconds of all trials until then.
-    """
-
-    number: int
-    gflops: float
-    machine_s: float
-
-
-@dataclass
-class Cell:
-    """The full runs of one NB and grid."""
-
-    runs: int = 0
-    best_gflops: float = 0.0
 
 
 @dataclass
@@ -40,9 +22,10 @@ class CampaignTotals:
         begun: number of the last one that is known.
         running: numbers of those that ran at the last look.
         counted: those that a budget of trials counts.
-        improvements: the first full run and each faster one, in the order in which they were read.
-        cells: full runs by NB and grid.
         full: how many full runs count.
+        drawn: full runs that are drawn, in the order in which they were read; of many each so many-th.
+        improvements: the first full run, and each faster one.
+        fastest: rates and numbers of the fastest full runs, the slowest of them first.
     """
 
     begun: int = 0
@@ -51,9 +34,12 @@ class CampaignTotals:
     failed: int = 0
     counted: int = 0
     machine_s: float = 0.0
-    improvements: list[Improvement] = field(default_factory=list)
-    cells: dict[tuple[int, tuple[int, int]], Cell] = field(default_factory=dict)
     full: int = 0
+    drawn: list[int] = field(default_factory=list)
+    improvements: list[int] = field(default_factory=list)
+    fastest: list[tuple[float, int]] = field(default_factory=list)
+    _best: float = 0.0
+    _each: int = 1
 
     def read(self, lists: StudyLists, campaign: str) -> bool:
         """Read what is new; tell whether there was anything."""
@@ -82,12 +68,16 @@ class CampaignTotals:
         if not row.full or row.gflops is None:
             return
         self.full += 1
-        if row.NB is not None and row.P is not None and row.Q is not None:
-            cell = self.cells.setdefault((row.NB, (row.P, row.Q)), Cell())
-            cell.runs += 1
-            cell.best_gflops = max(cell.best_gflops, row.gflops)
-        if not self.improvements or row.gflops > self.improvements[-1].gflops:
-            self.improvements.append(Improvement(row.number, row.gflops, self.machine_s))
+        if row.gflops > self._best:
+            self._best = row.gflops
+            self.improvements.append(row.number)
+        if self.full % self._each == 0:
+            self.drawn.append(row.number)
+        if len(self.drawn) > MOST_POINTS:
+            del self.drawn[::2]
+            self._each *= 2
+        push = heappush if len(self.fastest) < MOST_FASTEST else heappushpop
+        push(self.fastest, (row.gflops, row.number))
 
     @property
     def all_failed(self) -> bool:
@@ -95,6 +85,11 @@ class CampaignTotals:
         return self.ended == self.failed > 0
 
     @property
-    def best(self) -> Improvement | None:
-        """The fastest full run so far."""
-        return self.improvements[-1] if self.improvements else None
+    def points(self) -> set[int]:
+        """Numbers of the full runs that are drawn, with all that were faster than those before them."""
+        return {*self.drawn, *self.improvements}
+
+    def listed(self, newest: int) -> list[int]:
+        """Numbers of the trials of the list: the newest, and the fastest of the others below them."""
+        first = range(self.begun, max(0, self.begun - newest), -1)
+        return [*first, *sorted({number for _, number in self.fastest} - {*first}, reverse=True)]

@@ -12,6 +12,7 @@ from cachetools import LRUCache
 from results.store.store import Store
 
 from ....errors import UsageError
+from ....reports.configurations import Percents
 from ...background import BackgroundChild
 from ...problems import Problem
 
@@ -34,6 +35,7 @@ class ModelBelief:
         trials: so many had ended.
         effects: parameters, what matters most first, as `hpltune explain --json` tells them.
         reason: why there is none; "" where there is.
+        textbook: the configuration of HPL's documented advice.
     """
 
     trials: int
@@ -42,6 +44,12 @@ class ModelBelief:
     best_gflops: float | None = None
     best_sd_percent: float | None = None
     reason: str = ""
+    textbook: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def percents(self) -> Percents:
+        """By how much each value is faster than the mean of all."""
+        return {(effect["name"], one["value"]): one["percent"] for effect in self.effects for one in effect["values"]}
 
     def of_value(self, name: str, value: object) -> Mapping[str, Any] | None:
         """What is believed of one value of a parameter."""
@@ -115,7 +123,7 @@ class Explanations:
         if "reason" in found:
             return ModelBelief(ended, reason=f"{found['reason'][:1].upper()}{found['reason'][1:]}.")
         figures = {name: found[name] for name in ("best", "best_gflops", "best_sd_percent")}
-        return ModelBelief(ended, tuple(found["effects"]), **figures)
+        return ModelBelief(ended, tuple(found["effects"]), **figures, textbook=found["one_at_a_time"]["start"])
 
 
 def measured_here(store: Store) -> str | None:

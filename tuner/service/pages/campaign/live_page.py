@@ -9,12 +9,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
+from hpl.params import Scalar
 from results.metrics import rate_text
-from results.record import Study, TrialRecord
-from results.report.html import card_html
-from results.report.model import Table
+from results.record import Study, TrialRecord, TrialState
+from results.report.html import parts_html
+from results.report.model import Beside, Card, Figure, Part, Series
 from results.stats.headline import HeadlineRates
 from results.stats.intervals import half_95
 from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
@@ -23,9 +22,11 @@ from results.store.store import Store
 from ....budget import Budget
 from ....messages.plain_paths import without_paths
 from ....reports.answer_card import answer_card, failure_card
-from ....reports.lists import configuration, trials_table
+from ....reports.configurations import configuration_table, trials_by_value, varying_names
+from ....reports.context import folded_cautions
+from ....reports.lists import configuration
 from ....reports.ranking import headline_rates
-from ....reports.story import story_table
+from ....reports.story import convergence
 from ....reports.summary import StudySummary
 from ....reports.trial_page import why
 from ....study.cautions import cautions_of
@@ -40,23 +41,12 @@ from ..rendering import rendered
 from .digest import CampaignTotals
 from .explanations import Explanations, ModelBelief, measured_here
 
-NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
-"""Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
+NEWEST_TRIALS, MOST_RUNNING = 100, 8
+"""Of the list of trials, and of running trials: rows that are shown; the list has as many of the fastest, too."""
 FRESH_S = 0.5
 """Seconds for which what was read last is shown again, if nothing was written since or the page looks again soon."""
 CLOCK_S = 5
 """Seconds after which words about time are said anew."""
-
-SHADES = 9
-"""Colours, which the style names heat-0 to heat-8."""
-MOST_ROWS, MOST_COLUMNS = 40, 16
-"""Of the map; where there are more, those with the best rates are shown."""
-
-WIDTH, HEIGHT, LEFT, BELOW = 360, 120, 44, 18
-"""Of a curve in the SVG's units: of all of it, and what the words left of and below the line take."""
-AIR = 0.08
-"""Part of the height that is left above and below the line."""
-Points = Sequence[tuple[float, float]]
 
 STATES: Mapping[LiveState, str] = {
     "queued": "It waits for its turn.",
@@ -92,6 +82,7 @@ class PageParts:
     """
 
     study: Study
+    state: LiveState
     html: Mapping[str, str]
     marks: Mapping[str, str]
     goes_on: bool
@@ -116,17 +107,12 @@ class CampaignAnswer:
             self._summary = None
         return self._ranking[1]
 
-    def card(
-        self, study: Study, state: LiveState, totals: CampaignTotals, newest: Sequence[TrialRecord]
-    ) -> Markup | None:
-        """The answer at a glance; None while there is none."""
-        found = self.ranked(study, totals.full)
-        if not found.ranking:
-            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
-            return card_html(failure_card(study, failed, totals.failed)) if failed and totals.all_failed else None
-        if self._summary is None:
+    def summary(self, study: Study, full_runs: int) -> StudySummary | None:
+        """What the study found; None while no run counts."""
+        found = self.ranked(study, full_runs)
+        if self._summary is None and found.ranking:
             self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
-        return card_html(all_with_options(answer_card(self._summary, state)))
+        return self._summary
 
 
 class LivePage:
@@ -157,6 +143,7 @@ class LivePage:
         self._shown: PageParts | None = None
         self._key: object = None
         self._answer = CampaignAnswer(store)
+        self._ended: dict[int, TrialRecord] = {}
         self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
@@ -215,7 +202,8 @@ class LivePage:
         html = {name: part(name, text) for name, text in made.items()}
         marks = {name: _mark(text) for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
-        return PageParts(study, html, marks, state != "complete" or at_work or self._explanations.is_asked(self._name))
+        goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
+        return PageParts(study, state, html, marks, goes_on)
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
         """What is only there for a campaign that was handed in."""
@@ -240,39 +228,55 @@ class LivePage:
             ask(self._name, self._digest.ended)
         return disturbed
 
+    def _records(self, numbers: Collection[int]) -> dict[int, TrialRecord]:
+        """Read trials; one that has ended is read once."""
+        known = {number: record for number, record in self._ended.items() if number in numbers}
+        missing = [number for number in numbers if number not in known]
+        known |= {one.number: one for one in (self._store.lists.of_numbers(self._name, missing) if missing else ())}
+        self._ended = {number: one for number, one in known.items() if one.state is not TrialState.RUNNING}
+        return known
+
     def _made(
         self, study: Study, state: LiveState, belief: ModelBelief | None, disturbed: str | None
     ) -> dict[str, str]:
-        digest = self._digest
-        steps = digest.improvements[-STORY_ROWS:]
-        running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
+        digest, summary = self._digest, self._answer.summary(study, self._digest.full)
         rates = headline_rates(study, self._answer.ranked(study, digest.full))
-        wanted = [*running, *([rates.trial] if rates else []), *(one.number for one in steps)]
-        known = {one.number: one for one in self._store.lists.of_numbers(self._name, wanted)}
+        textbook = summary.predicted.textbook if summary and summary.predicted else None
+        ends = [rates.trial] if rates else []
+        ends += [textbook.trial] if textbook else []
+        listed = digest.listed(NEWEST_TRIALS)
+        points = digest.points
+        known = self._records({*listed, *points, *ends})
+        running = [one for one in sorted(digest.running)[:MOST_RUNNING] if one in known] if state == "running" else []
         best = known.get(rates.trial) if rates else None
-        newest = self._store.newest_records(self._name, NEWEST_TRIALS)[::-1]
-        left = time_left(study, digest, datetime.now(UTC), newest[0].session if newest else 0)
+        full = [known[number] for number in sorted(points) if number in known]
+        against = known.get(textbook.trial) if textbook else None
+        newest = known.get(digest.begun)
+        left = time_left(study, digest, datetime.now(UTC), newest.session if newest else 0)
+        trials = [known[number] for number in listed if number in known]
+        if state not in GOES_ON:
+            trials.sort(key=lambda one: (one.number in points, one.gflops or 0.0), reverse=True)
         killed = frozenset(digest.running) if state == "killed" else frozenset()
-        told = story_table(study, [known[one.number] for one in steps if one.number in known])
+        links = [trial_address(self._name, record.number) for record in trials]
+        all_failed = digest.all_failed and state == "failed"
         values: dict[str, dict[str, object]] = {
-            "headline": {"text": ALL_FAILED if digest.all_failed and state == "failed" else headline(state, rates)},
-            "answer": {"card": self._answer.card(study, state, digest, newest)},
-            "standing": {
-                "left": left if state == "running" else None,
+            "headline": {
+                "text": ALL_FAILED if all_failed else headline(state, rates),
+                "state": state,
                 "digest": digest,
                 "study": study,
                 "machine_time": duration(digest.machine_s),
-                "cautions": [without_paths(caution) for caution in cautions_of(study)],
             },
+            "links": {"links": links_of(study.name, best)},
             "running": {
-                "trials": [self._running(study, known[one], best, belief) for one in running if one in known],
+                "trials": [self._running(study, known[one], best, belief) for one in running],
                 "hidden": len(digest.running) - len(running) if running else 0,
                 "state": state,
+                "left": left if state == "running" else None,
             },
-            "best": {
-                "goes_on": state in GOES_ON,
-                "best": best,
-                "curve": best_curve(digest),
+            "trials": {
+                "table": trials_by_value(trials, best, links, killed) if trials else None,
+                "more": digest.begun - len(trials),
             },
             "model": {
                 "belief": belief,
@@ -280,28 +284,35 @@ class LivePage:
                 "asked": self._explanations.is_asked(self._name),
                 "disturbed": disturbed,
                 "ended": digest.ended,
-                "engine": study.engine,
             },
-            "heat": {"map": heat_map(digest)},
-            "links": {"links": links_of(study.name, best)},
-            "trials": {
-                "table": self._newest(newest, killed),
-                "more": digest.begun - len(newest),
-            },
-            "story": {"table": told if told.rows else None, "more": len(digest.improvements) - len(steps)},
         }
-        return {name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in values}
+        found: list[Part] = []
+        if best and (drawn := convergence(full)):
+            varying = varying_names(full)
+            beside = configuration_table(best, _textbook(against, belief), belief.percents if belief else {}, varying)
+            found = [Beside((drawn, beside))]
+        return {
+            **{name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in values},
+            "answer": parts_html(self._card(study, state, summary, trials)),
+            "cautions": parts_html(folded_cautions([without_paths(caution) for caution in cautions_of(study)])),
+            "found": parts_html(found, drawn=False),
+        }
 
-    def _newest(self, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
-        """The table of the newest trials, each row of which leads to the page of its trial."""
-        links = tuple(trial_address(self._name, record.number) for record in records)
-        return replace(trials_table("", records, killed), links=links)
+    def _card(
+        self, study: Study, state: LiveState, summary: StudySummary | None, trials: Sequence[TrialRecord]
+    ) -> list[Card]:
+        """The answer at a glance, whose next step is a button of the page; none while there is none."""
+        if summary is not None:
+            return [replace(all_with_options(answer_card(summary, state)), following="")]
+        failed = [replace(one, reason=without_paths(one.reason)) for one in trials if one.reason]
+        return [failure_card(study, failed, self._digest.failed)] if failed and self._digest.all_failed else []
 
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None
     ) -> dict[str, object]:
         """What is shown of a running trial."""
         run = next((one for one in self._runs.now if one.number == record.number), None)
+        drawn = panels(run.points, record.number) if run else None
         return {
             "number": record.number,
             "configuration": configuration(record),
@@ -310,7 +321,7 @@ class LivePage:
             "percent": None if run is None else round(100 * run.panel.fraction),
             "rate": rate_text(run.gflops) if run and run.gflops else None,
             "left": duration(run.left_s) if run and run.left_s is not None else None,
-            "curve": panel_curve(run.points, record.number) if run else None,
+            "panels": parts_html([drawn], record.number, drawn=False) if drawn else "",
         }
 
 
@@ -323,127 +334,18 @@ def part(name: str, html: str) -> str:
     return f'<div id="part-{name}">{html}</div>'
 
 
-@dataclass(frozen=True)
-class HeatCell:
-    """One NB and grid; no text where no full run had them."""
-
-    text: str = ""
-    shade: int = 0
-    runs: int = 0
+def _textbook(run: TrialRecord | None, belief: ModelBelief | None) -> Mapping[str, Scalar]:
+    """The configuration of the textbook, as it ran or as the model has it; nothing where it is not known."""
+    return run.params if run else belief.textbook if belief else {}
 
 
-@dataclass(frozen=True)
-class HeatMap:
-    """A table for a template.
-
-    Attributes:
-        columns: grids, from flat to square and beyond.
-        rows: each NB with a cell for each grid.
-        left_out: some are not shown.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, tuple[HeatCell, ...]], ...]
-    low: str
-    high: str
-    left_out: bool
-
-
-def heat_map(digest: CampaignTotals) -> HeatMap | None:
-    """Make the heat map of a campaign; None before the first full run."""
-    cells = digest.cells
-    if not cells:
-        return None
-    by_best = sorted(cells, key=lambda key: -cells[key].best_gflops)
-    sizes, grids = list(dict.fromkeys(NB for NB, _ in by_best)), list(dict.fromkeys(grid for _, grid in by_best))
-    rows, columns = sorted(sizes[:MOST_ROWS]), sorted(grids[:MOST_COLUMNS])
-    rates = [cell.best_gflops for cell in cells.values()]
-    low, high = min(rates), max(rates)
-
-    def of(NB: int, grid: tuple[int, int]) -> HeatCell:
-        cell = cells.get((NB, grid))
-        if cell is None:
-            return HeatCell()
-        part = (cell.best_gflops - low) / (high - low) if high > low else 1.0
-        return HeatCell(rate_text(cell.best_gflops), min(SHADES - 1, int(part * SHADES)), cell.runs)
-
-    return HeatMap(
-        columns=tuple(f"{P} x {Q}" for P, Q in columns),
-        rows=tuple((NB, tuple(of(NB, grid) for grid in columns)) for NB in rows),
-        low=rate_text(low),
-        high=rate_text(high),
-        left_out=len(sizes) > len(rows) or len(grids) > len(columns),
-    )
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line for a template.
-
-    Attributes:
-        line: its points as SVG wants them.
-        dots: the points that are marked.
-        low, high: words at the lower and upper end of the left axis, with their heights.
-        start, end: words at the ends of the lower axis.
-        told: all of it in one sentence, for those who do not see it.
-    """
-
-    line: str
-    dots: tuple[tuple[float, float], ...]
-    low: tuple[str, float]
-    high: tuple[str, float]
-    start: str
-    end: str
-    told: str
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    below: int = HEIGHT - BELOW
-
-
-def best_curve(digest: CampaignTotals) -> Curve | None:
-    """Draw the best rate so far against machine time; None before the first full run."""
-    steps = digest.improvements
-    if not steps:
-        return None
-    last_s = max(digest.machine_s, steps[-1].machine_s) or 1.0
-    corners: list[tuple[float, float]] = []
-    for step in steps:
-        if corners:
-            corners.append((step.machine_s, corners[-1][1]))
-        corners.append((step.machine_s, step.gflops))
-    corners.append((last_s, steps[-1].gflops))
-    first, best, whole = rate_text(steps[0].gflops), rate_text(steps[-1].gflops), duration(last_s)
-    told = f"The fastest full run so far grew from {first} to {best} GFLOPS in {whole} of machine time."
-    marked = [(step.machine_s, step.gflops) for step in steps]
-    return _curve(corners, marked, (0.0, last_s), ("0", f"{whole} of machine time"), told)
-
-
-def panel_curve(points: Points, number: int) -> Curve | None:
+def panels(points: Sequence[tuple[float, float]], number: int) -> Figure | None:
     """Draw the rate of a running trial over its operations; None before there are two points."""
     if len(points) < 2:
         return None
-    rates = [rate for _, rate in points]
-    told = (
-        f"The rate of trial {number} over {points[-1][0]:.0%} of its operations: "
-        f"between {rate_text(min(rates))} and {rate_text(max(rates))} GFLOPS, {rate_text(rates[-1])} now."
-    )
-    return _curve(points, points[-1:], (0.0, 1.0), ("0 %", "100 % of its operations"), told)
-
-
-def _curve(points: Points, marked: Points, span: tuple[float, float], words: tuple[str, str], told: str) -> Curve:
-    rates = [rate for _, rate in points]
-    low, high = min(rates), max(rates)
-    room = HEIGHT - BELOW
-
-    def placed(point: tuple[float, float]) -> tuple[float, float]:
-        x = LEFT + (WIDTH - LEFT - 6) * (point[0] - span[0]) / (span[1] - span[0])
-        part = (point[1] - low) / (high - low) if high > low else 0.5
-        return round(x, 1), round(room * (1 - AIR - (1 - 2 * AIR) * part), 1)
-
-    line = " ".join(f"{x},{y}" for x, y in map(placed, points))
-    ends = ((rate_text(low), placed((0.0, low))[1]), (rate_text(high), placed((0.0, high))[1]))
-    return Curve(line, tuple(map(placed, marked)), *ends, *words, told)
+    done, rates = zip(*((100 * part, rate) for part, rate in points), strict=True)
+    line = Series(f"trial {number}", done, rates, line=True, bare=True)
+    return Figure(f"Rate of the panels of trial {number}", "% of its operations", "GFLOPS", (line,))
 
 
 def headline(state: LiveState, rates: HeadlineRates | None) -> str:

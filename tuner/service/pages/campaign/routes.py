@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from results.errors import ResultsError, UnknownStudyError
 from results.store.service.tokens import AccessScope
 
+from ....reports.context import TABS, machine_words, moment
 from ...api.trials import Number
 from ...authentication import needs
 from ...callers import caller_of
@@ -23,9 +24,9 @@ from ...forms import csrf_field
 from ...live.routes import KnownMarks
 from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ...parts import CampaignName, Parts, ServiceParts, no_query
-from ..frames import address_of
+from ..frames import OF_ALL_TRIALS, address_of
 from ..queue import like, may_change
-from ..rendering import rendered
+from ..rendering import FILLED_HEADERS, rendered
 from ..site import kept_page
 from ..site import page as whole_page
 from ..waiting import check_address, waiting_page
@@ -37,7 +38,7 @@ REFRESH_S = 5
 OVER = format_sse_event(data_str="", event="over")
 """Tells a page that nothing more will come."""
 REMOVED = {
-    "headline": rendered("campaign/headline.html.j2", text=STATES["removed"]),
+    "headline": rendered("campaign/headline.html.j2", text=STATES["removed"], state="removed", digest=None),
     "queue": "",
     "buttons": "",
     "log": "",
@@ -73,6 +74,12 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
         "name": name,
         "live": f"{address_of(name)}/live?seen={'.'.join(page.marks.values())}",
         "refresh_s": REFRESH_S,
+        "about": f"{machine_words(page.study)}; begun {moment(page.study.created_at)} UTC",
+        "note": page.study.notes.note,
+        "tags": page.study.notes.tags,
+        "tabs": [(tab, title) for tab, title in TABS.items() if tab != "memory" or page.study.notes.whole_memory],
+        "files": OF_ALL_TRIALS,
+        "logged": entry is not None,
     }
     return whole_page(request, "campaign/page.html.j2", **values)
 
@@ -82,6 +89,12 @@ async def trial_page(request: Request, parts: Parts, name: CampaignName, number:
     """Show one trial of a campaign."""
     await parts.answers.read(lambda: parts.store.get(name, number))
     return kept_page(request, (await parts.files.trial(name, number)).decode())
+
+
+@router.get("/campaigns/{name}/tabs/{tab}", dependencies=[Depends(no_query)])
+async def tab_part(parts: Parts, name: CampaignName, tab: Literal[*TABS]) -> HTMLResponse:  # type: ignore[valid-type]
+    """Send what a tab of a campaign's page shows, which takes a moment to be made."""
+    return HTMLResponse((await parts.files.tab(name, tab)).decode(), headers=FILLED_HEADERS)
 
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)

@@ -1,0 +1,61 @@
+"use strict";
+// Shows one of several sections at a time, which without it stand below each other; and copies what a button is for.
+(() => {
+  function tabsOf(place) {
+    const sections = [...place.querySelectorAll(":scope > section")], list = document.createElement("div");
+    list.setAttribute("role", "tablist");
+    const tabs = sections.map((section) => {
+      const head = section.querySelector("h2"), tab = document.createElement("button");
+      tab.type = "button";
+      tab.id = `tab-${section.id}`;
+      tab.textContent = head.textContent;
+      tab.setAttribute("role", "tab");
+      tab.setAttribute("aria-controls", section.id);
+      head.classList.add("unseen");
+      section.setAttribute("role", "tabpanel");
+      list.append(tab);
+      return tab;
+    });
+    function show(at, held) {
+      sections.forEach((section, place) => {
+        section.hidden = place !== at;
+        tabs[place].setAttribute("aria-selected", place === at);
+        tabs[place].tabIndex = place === at ? 0 : -1;
+      });
+      if (held) {
+        tabs[at].focus();
+        history.replaceState(null, "", `#${sections[at].id}`);
+      }
+      sections[at].dispatchEvent(new CustomEvent("shown"));
+    }
+    tabs.forEach((tab, at) => {
+      tab.addEventListener("click", () => show(at, true));
+      tab.addEventListener("keydown", (event) => {
+        const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        show((to + tabs.length) % tabs.length, true);
+      });
+    });
+    place.prepend(list);
+    const asked = sections.findIndex((section) => `#${section.id}` === location.hash);
+    show(Math.max(0, asked), false);
+  }
+  document.querySelectorAll(".tabs").forEach(tabsOf);
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copies]");
+    if (!button || !navigator.clipboard) return;
+    event.preventDefault();
+    const label = button.textContent;
+    try {
+      const answer = await fetch(button.dataset.copies);
+      if (!answer.ok) throw new Error(answer.status);
+      await navigator.clipboard.writeText(await answer.text());
+      button.textContent = "Copied";
+    } catch {
+      location.href = button.href;
+    }
+    setTimeout(() => { button.textContent = label; }, 2000);
+  });
+})();
