@@ -35,7 +35,7 @@ from .model import (
 )
 from .picture import named_apart, svg
 from .thinning import thinned
-from .vega import OF_PAGES, WIDTH, specification
+from .vega import OF_PAGES, WIDTH, Spec, specification
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -229,7 +229,7 @@ def _of_diagram(figure: Figure) -> Cells:
     for series in figure.series:
         for i, x in enumerate(series.x):
             low, high = (_number(ends[i]) if ends else "" for ends in (series.low, series.high))
-            label = series.labels[i] if i < len(series.labels) else ""
+            label = next((told[i] for told in (series.labels, series.notes) if i < len(told)), "")
             yield [series.name, x if isinstance(x, str) else _number(x), _number(series.y[i]), low, high, label]
 
 
@@ -254,7 +254,16 @@ def drawing(figure: Drawable, number: int = 1) -> tuple[str, str]:
         number: of the figure in its page, which makes the names of its elements unique.
     """
     spec, drawn = svg(specification(figure), OF_PAGES, WIDTH)
+    told = _json(spec)
     head, _, rest = named_apart(drawn, number).partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=", "class=")))
-    told = json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
     return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', told
+
+
+def live_specification(figure: Drawable) -> str:
+    """Return the same specification where nothing is drawn here, for a figure that a page's script keeps up to date."""
+    return _json({**specification(thinned(figure)), "config": OF_PAGES.config()})
+
+
+def _json(spec: Spec) -> str:
+    return json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
