@@ -38,7 +38,7 @@ from .model import (
 )
 from .picture import named_apart, svg
 from .thinning import thinned
-from .vega import OF_PAGES, WIDTH, specification
+from .vega import OF_PAGES, WIDTH, Spec, specification
 
 if TYPE_CHECKING:
     from jinja2 import Environment, PackageLoader
@@ -197,7 +197,7 @@ class _Drawer:
                 return {"kind": "beside", "parts": self.of(parts)}
             case Figure() | Matrix() | Timeline() | Gantt():
                 shown, number = thinned(part), next(self.numbers)
-                drawn, spec = drawing(shown, number) if self.drawn else ("", _told(specification(shown)))
+                drawn, spec = drawing(shown, number) if self.drawn else ("", live_specification(shown))
                 beside: dict[str, object] = {
                     "anchor": _anchor(part.title, self.taken),
                     "caption": part.caption,
@@ -208,12 +208,6 @@ class _Drawer:
                 return {"kind": "figure", "title": part.title, **beside}
             case _:
                 return {"kind": KINDS[type(part)], "data": part}
-
-
-def _told(spec: Mapping[str, object]) -> str:
-    """Write a specification in the colours of pages, as JSON that HTML may hold."""
-    themed = {**spec, "config": OF_PAGES.config()}
-    return json.dumps(themed, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
 
 
 def figure_data(figure: Drawable) -> str:
@@ -263,7 +257,7 @@ def _of_diagram(figure: Figure) -> Cells:
     for series in figure.series:
         for i, x in enumerate(series.x):
             low, high = (_number(ends[i]) if ends else "" for ends in (series.low, series.high))
-            label = series.labels[i] if i < len(series.labels) else ""
+            label = next((told[i] for told in (series.labels, series.notes) if i < len(told)), "")
             yield [series.name, x if isinstance(x, str) else _number(x), _number(series.y[i]), low, high, label]
 
 
@@ -288,6 +282,16 @@ def drawing(figure: Drawable, number: int = 1) -> tuple[str, str]:
         number: of the figure in its page, which makes the names of its elements unique.
     """
     spec, drawn = svg(specification(figure), OF_PAGES, WIDTH)
+    told = _json(spec)
     head, _, rest = named_apart(drawn, number).partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=", "class=")))
-    return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', _told(spec)
+    return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', told
+
+
+def live_specification(figure: Drawable) -> str:
+    """Return the same specification where nothing is drawn here, for a figure that a page's script keeps up to date."""
+    return _json({**specification(figure), "config": OF_PAGES.config()})
+
+
+def _json(spec: Spec) -> str:
+    return json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")

@@ -125,6 +125,13 @@ class Column:
     bars: tuple[float | None, ...] = ()
 
 
+def _require_pages(links: Iterable[str], of: str) -> None:
+    """Refuse an address that is none of a page, as one that runs a script is."""
+    for link in links:
+        if not link.startswith(("https://", "http://", "/campaigns/")):
+            raise ValueError(f"{of} links to {link!r}, which is no address of a page")
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of text cells below heads.
@@ -160,9 +167,7 @@ class Table:
     def __post_init__(self) -> None:
         if self.links and len(self.links) != len(self.rows):
             raise ValueError(f"table {self.title!r} has {len(self.links)} links for {len(self.rows)} rows")
-        for link in self.links:
-            if not link.startswith(("https://", "http://", "/campaigns/")):
-                raise ValueError(f"table {self.title!r} links to {link!r}, which is no address of a page")
+        _require_pages(self.links, f"table {self.title!r}")
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of table {self.title!r} has {len(row)} cells for {len(self.columns)} columns")
@@ -204,6 +209,10 @@ class Series:
         behind: it is drawn in grey behind the others, as what they are to be seen against.
         points: values on an axis of names are points, where they would be bars, as one of several runs is.
         dashes: each point is a dash, beside which a point of another series at the same place is seen.
+        steps: the line keeps its height until the next point, as the best so far does.
+        notes: what is told of each point to who points at it; labels are written beside points where these are few.
+        hollow: whether each point is drawn empty, as a run that something disturbed is; none fills all.
+        links: an address for each point, which a click opens, as of a Table.
     """
 
     name: str
@@ -217,13 +226,17 @@ class Series:
     behind: bool = False
     points: bool = False
     dashes: bool = False
+    steps: bool = False
+    notes: tuple[str, ...] = ()
+    hollow: tuple[bool, ...] = ()
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        counts = {len(self.x), len(self.y)}
-        if self.low or self.high:
-            counts |= {len(self.low), len(self.high)}
+        ends = (self.low, self.high) if self.low or self.high else ()
+        counts = {len(one) for one in (self.x, self.y, *ends, *filter(None, (self.notes, self.hollow, self.links)))}
         if len(counts) > 1:
             raise ValueError(f"series {self.name!r} has lists of different lengths: {sorted(counts)}")
+        _require_pages(self.links, f"series {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -238,6 +251,7 @@ class Figure:
         stacked: standing bars of the same name stand on each other, in the order of the series.
         x_whole: the x axis counts, so that it is marked at whole numbers only.
         from_zero: the y axis begins at 0, as that of bars always does.
+        legend: what the series are values of, which their legend is called by; "" where their names tell it.
         caption: what its points, lines and error bars are, in sentences.
         origin: where its values are from, in a line.
     """
@@ -253,6 +267,7 @@ class Figure:
     stacked: bool = False
     x_whole: bool = False
     from_zero: bool = False
+    legend: str = ""
     caption: str = ""
     origin: str = ""
 

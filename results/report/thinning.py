@@ -28,7 +28,7 @@ def _thin(figure: Figure) -> Figure:
 def _thinned(series: Series) -> Series:
     """Keep the corners of a line, or every k-th point, and the ends, the highest and the lowest always."""
     count = len(series.x)
-    if count <= MOST:
+    if count <= MOST and not series.steps:
         return series
     y = series.y
     kept = [place for place in range(count) if place in {0, count - 1} or not series.line or _corner(y, place)]
@@ -53,7 +53,7 @@ def _only(series: Series, places: list[int]) -> Series:
     """Return the series with some of its points."""
     kept: dict[str, Any] = {
         name: tuple(values[place] for place in places)
-        for name in ("x", "y", "low", "high", "labels")
+        for name in ("x", "y", "low", "high", "labels", "notes", "hollow", "links")
         if (values := getattr(series, name))
     }
     return replace(series, **kept)

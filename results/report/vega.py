@@ -30,6 +30,8 @@ WIDTH, HEIGHT = 528, 240
 """Of a diagram, with and without its axes, in pixels; who draws it may change the width."""
 FITTED = {"type": "fit-x", "contains": "padding"}
 """How a single diagram takes the whole width together with its axes."""
+ROWS = "rows"
+"""The name of the data of a single diagram, so that a page can give it new rows in place."""
 BESIDE, LETTER = 36, 6.6
 """What stands beside one of several diagrams, which cannot be fitted so: the title of an axis with spaces, a letter."""
 ROW, HEAT_ROW, TIME_ROW = 22, 26, 80
@@ -129,7 +131,7 @@ def _diagram(figure: Figure) -> Spec:
     across, up = ("y", "x") if lying else ("x", "y")
     encoding = {across: _across(figure, names, lying=lying), up: _up(figure, looks, lying=lying)}
     if len(drawn) > 1:
-        encoding["color"] = _colour(drawn)
+        encoding["color"] = _colour(figure, drawn)
     layers = [
         layer | {"transform": [{"filter": {"field": "look", "oneOf": list(of)}}, *layer.get("transform", ())]}
         for of, layer in _layers(figure, drawn, across, up)
@@ -148,15 +150,18 @@ def _diagram(figure: Figure) -> Spec:
         layers[0] = layers[0] | {"params": params}
     height = ROW * len(names) * _lanes(figure) if lying else HEIGHT
     size = {"width": WIDTH, "autosize": FITTED, "height": height}
-    return {**size, "data": {"values": values}, "encoding": encoding, "layer": layers}
+    return {**size, "data": {"name": ROWS, "values": values}, "encoding": encoding, "layer": layers}
 
 
 def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec]:
     """Yield the points of a series, each with what it looks like."""
-    look = _look(one)
     few = len(one.labels) <= MOST_LABELS
     for place, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
-        row: Spec = {"x": _plain(x), "y": _plain(y), "look": look}
+        row: Spec = {
+            "x": _plain(x),
+            "y": _plain(y),
+            "look": "hollow" if one.hollow and one.hollow[place] else _look(one),
+        }
         if len(drawn) > 1:
             row["series"] = one.name
         if figure.stacked or one.line:
@@ -165,6 +170,7 @@ def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec
             row |= {"low": _plain(one.low[place]), "high": _plain(one.high[place])}
         if place < len(one.labels) and one.labels[place]:
             row |= {"label" if few else "note": one.labels[place]}
+        row |= {name: told[place] for name, told in (("note", one.notes), ("link", one.links)) if told}
         yield row
 
 
@@ -172,6 +178,8 @@ def _look(one: Series) -> str:
     """Name how a series is drawn: as bars, as a line with or without its points, as points or short dashes."""
     if is_bars(one):
         return "bar"
+    if one.steps:
+        return "step"
     if one.line:
         return "bare" if one.bare else "line"
     return "dash" if one.dashes else "point"
@@ -214,16 +222,28 @@ def _up(figure: Figure, looks: set[str], *, lying: bool) -> Spec:
     return found | ({} if figure.stacked else {"stack": None})
 
 
-def _colour(drawn: Sequence[Series]) -> Spec:
+def _colour(figure: Figure, drawn: Sequence[Series]) -> Spec:
     """Give the series their colours, with a legend."""
     names = [one.name for one in drawn]
-    colours = [GREY if one.behind else COLOURS[number % len(COLOURS)] for number, one in enumerate(drawn)]
+    colours = [GREY if one.behind else COLOURS[place % len(COLOURS)] for place, one in _numbered(drawn)]
     return {
         "field": "series",
         "type": "nominal",
         "scale": {"domain": names, "range": colours},
-        "legend": _legend(names),
+        "legend": _legend_of(figure, drawn),
     }
+
+
+def _numbered(drawn: Sequence[Series]) -> Iterator[tuple[int, Series]]:
+    """Count the series that have a colour and a shape of their own before those that are behind."""
+    ordered = sorted(drawn, key=lambda one: one.behind)
+    return ((ordered.index(one), one) for one in drawn)
+
+
+def _legend_of(figure: Figure, drawn: Sequence[Series]) -> Spec | None:
+    """Describe the legend of a diagram: where it has a title, that does not tell what a grey line is."""
+    named = [one.name for one in drawn if not (one.steps and one.behind)]
+    return {**_legend(named), "title": figure.legend or None, "values": named} if len(named) > 1 else None
 
 
 def _legend(names: Sequence[str]) -> Spec:
@@ -247,10 +267,11 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
         "scale": {
             "domain": [one.name for one in drawn],
             "range": [
-                "stroke" if one.dashes or one.bare else SHAPES[number % len(SHAPES)] for number, one in enumerate(drawn)
+                "stroke" if one.dashes or one.bare or one.steps else SHAPES[place % len(SHAPES)]
+                for place, one in _numbered(drawn)
             ],
         },
-        "legend": _legend([one.name for one in drawn]),
+        "legend": _legend_of(figure, drawn),
     }
     beside: Spec = {}
     if _lanes(figure) > 1 and not figure.stacked:
@@ -277,11 +298,15 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
             {"mark": {"type": "rule", "strokeWidth": 1.5, **_single(drawn)}, "encoding": ends, "transform": known},
         )
     line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
-    yield ("line", "bare"), {"mark": line, "encoding": {"order": {"field": "n", "type": "quantitative"}}}
+    order: Spec = {"order": {"field": "n", "type": "quantitative"}}
+    yield ("line", "bare"), {"mark": line, "encoding": order}
+    yield ("step",), {"mark": line | {"interpolate": "step-after"}, "encoding": order}
     point: Spec = {"type": "point", "filled": True, "size": 45, "opacity": 0.85}
     shaped: Spec = {"shape": shapes} if len(drawn) > 1 else {}
-    told = _tooltip(figure, drawn, "line", "point")
-    yield ("line", "point"), {"mark": point | _single(drawn), "encoding": {**shaped, "tooltip": told}}
+    shaped |= {"tooltip": _tooltip(figure, drawn, "line", "point")}
+    shaped |= {"href": {"field": "link"}} if any(one.links for one in drawn) else {}
+    yield ("line", "point"), {"mark": point | _single(drawn), "encoding": shaped}
+    yield ("hollow",), {"mark": point | _single(drawn) | {"filled": False, "strokeWidth": 1.8}, "encoding": shaped}
     dash: Spec = {"type": "point", "shape": "stroke", "filled": False, "size": 160, "strokeWidth": 2.5}
     yield ("dash",), {"mark": dash | _single(drawn), "encoding": {"tooltip": _tooltip(figure, drawn, "dash")}}
     if any(one.labels and len(one.labels) <= MOST_LABELS for one in drawn) and not any(is_bars(one) for one in drawn):
@@ -309,8 +334,9 @@ def _tooltip(figure: Figure, drawn: Sequence[Series], *looks: str) -> list[Spec]
     """List what somebody reads who points at a value of a series with one of these looks."""
     own = [one for one in drawn if _look(one) in looks]
     number = {"type": "quantitative", "format": ",.5~g"}
-    fields = [{"field": "series", "type": "nominal", "title": "series"}] if len(drawn) > 1 else []
+    fields = [{"field": "series", "type": "nominal", "title": figure.legend or "series"}] if len(drawn) > 1 else []
     keys = ["label" if len(one.labels) <= MOST_LABELS else "note" for one in own if one.labels]
+    keys += ["note" for one in own if one.notes]
     fields += [{"field": key, "type": "nominal", "title": "about"} for key in dict.fromkeys(keys)]
     named = {"type": "nominal"} if _names(figure) else number
     fields += [{"field": "x", "title": figure.x_axis, **named}, {"field": "y", "title": figure.y_axis, **number}]
@@ -392,7 +418,7 @@ def _heat_map(figure: Matrix) -> Spec:
         "width": WIDTH,
         "autosize": FITTED,
         "height": HEAT_ROW * len(figure.rows),
-        "data": {"values": values},
+        "data": {"name": ROWS, "values": values},
         "encoding": {
             "x": {
                 "field": "x",

@@ -255,7 +255,7 @@ def relative_sd(entries: Iterable[Ranked]) -> float | None:
     return (squares / freedom) ** 0.5 if freedom else None
 
 
-def varying(ranking: Sequence[Ranked]) -> list[str]:
+def varying(ranking: Sequence[Ranked | TrialRecord]) -> list[str]:
     """Names of the parameters that are not the same in all entries, in the order of the flat columns."""
     names = {name for entry in ranking for name in entry.params}
     differing = [name for name in names if len({entry.params.get(name) for entry in ranking}) > 1]

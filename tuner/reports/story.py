@@ -1,8 +1,6 @@
-"""The story of a tuning: which trial improved on all before it, and how the best rate grew with machine time."""
+"""The story of a tuning: which trial improved on all before it, and the rates of the best at each N."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 
 from hpl.params import Scalar
 from results.metrics import rate_text
@@ -46,66 +44,6 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
         caption=f"Each row was faster than all full runs before it.{last}",
     )
     return table.only(tuple(name for number, name in enumerate(COLUMNS) if any(row[number] for row in rows)))
-
-
-def convergence(records: Sequence[TrialRecord], *, by_library: bool = False) -> Figure | None:
-    """The best rate so far against the machine time of all trials; None where no run or no time is known.
-
-    Args:
-        by_library: each library was searched on its own, so that each has a line of its own, against the machine time
-            of its trials.
-    """
-    if by_library:
-        return _convergence_of_each(records)
-    runs = _against_time(records)
-    if not runs:
-        return None
-    times, rates = zip(*runs, strict=True)
-    best = Series("best so far", times, tuple(accumulate(rates, max)), line=True)
-    series = (best, Series("full runs", times, rates))
-    title, time = "How the best rate grew", "machine time of all trials in minutes"
-    return Figure(title, time, "GFLOPS", series, in_text=True, caption="Each point is a full run that counts.")
-
-
-def _convergence_of_each(records: Sequence[TrialRecord]) -> Figure | None:
-    """The best rate so far of each library, fastest first."""
-    of_each: dict[str, list[TrialRecord]] = defaultdict(list)
-    for record in records:
-        of_each[str(record.params.get("blas", "all runs"))].append(record)
-    series = sorted(_best_so_far(of_each), key=lambda one: -one.y[-1])
-    if not series:
-        return None
-    title, time = "How the best rate of each library grew", "machine time of its trials in minutes"
-    caption = "Each point is a full run that counts, at the best rate of its library by then."
-    return Figure(title, time, "GFLOPS", tuple(series), in_text=True, caption=caption)
-
-
-def growth_of_studies(studies: Mapping[str, Sequence[TrialRecord]]) -> Figure | None:
-    """The best rate so far of several studies, by their names; None unless the times of two are known."""
-    series = _best_so_far(studies)
-    if len(series) < 2:
-        return None
-    title, time = "How the best rate of each study grew", "machine time of its trials in minutes"
-    caption = "Each point is a full run that counts, at the best rate of its study by then."
-    return Figure(title, time, "GFLOPS", series, caption=caption)
-
-
-def _best_so_far(of_each: Mapping[str, Sequence[TrialRecord]]) -> tuple[Series, ...]:
-    """A line for each name, in their order; none for a name without a time."""
-    series = []
-    for name, records in of_each.items():
-        if runs := _against_time(records):
-            times, rates = zip(*runs, strict=True)
-            series.append(Series(name, times, tuple(accumulate(rates, max)), line=True))
-    return tuple(series)
-
-
-def _against_time(records: Sequence[TrialRecord]) -> list[tuple[float, float]]:
-    """Minutes of machine time at the end of each full run that counts, with its rate; none where no time is known."""
-    if not any(record.cost_s for record in records):
-        return []
-    spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
-    return [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if is_full_run(record)]
 
 
 def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:

@@ -29,6 +29,7 @@ from .context import TABS, machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource, timelines
+from .figures.runs import runs_figure
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
@@ -36,7 +37,7 @@ from .lists import noted_sentences
 from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranks_got import ranks_got_table
-from .story import convergence, full_runs, story_table
+from .story import full_runs, story_table
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
 SYSTEM = (("os_release", "system"), ("kernel", "kernel of the system"))
@@ -140,7 +141,7 @@ class StudyPage:
         """All full runs, and beside them the configuration of the best."""
         best, predicted = self.found.best, self.found.predicted
         full = full_runs(self.found.records)
-        if best is None or (drawn := convergence(full)) is None:
+        if best is None or (drawn := runs_figure(self.study, self.found.records)) is None:
             return []
         taught = self.found.taught()
         percents = {

@@ -17,7 +17,8 @@ from results.store.networks import NetworkProbe
 from results.store.store import Store
 from tuner.commands.stored.report import ReportRequest, report_studies
 from tuner.reports.figures.registry import KINDS, FigureSource
-from tuner.reports.story import convergence, rate_by_size, story_table
+from tuner.reports.figures.runs import growth_of_study, runs_figure
+from tuner.reports.story import rate_by_size, story_table
 from tuner.reports.study_page import StudyPage, programs_table
 from tuner.reports.summary import StudySummary
 
@@ -67,9 +68,10 @@ VIRTUAL = [
 MPIS = a_study(versions={"mpi": "openmpi 4.1.4 (/usr/bin)"})
 SCENES: dict[str, Sequence[Part | None]] = {
     "the story has only runs that were faster than all before": [story_table(a_study(), GROWN)],
-    "convergence counts the time of every trial": [convergence(GROWN[:3])],
+    "all full runs over time": [runs_figure(a_study(), GROWN)],
+    "convergence counts the time of every trial": [growth_of_study(a_study(), GROWN[:3])],
     "without a valid run or a second size nothing is drawn": [
-        convergence([trial(1, None)]),
+        runs_figure(a_study(), [trial(1, None)]),
         rate_by_size([trial(1, 5.0)], trial(1, 5.0).params),
     ],
     "rates of one configuration at each size": [

@@ -24,7 +24,7 @@ from ...errors import UsageError
 from ...machine.equipment import PROGRAM
 from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
-from ...reports.story import growth_of_studies
+from ...reports.figures.runs import growth
 from ...study.lifecycle import SIDE
 from ...study.names import is_shootout
 from ...study.objective import of_study, ranking_of
@@ -117,10 +117,11 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
 
 
 def _grown(store: Store, sides: Sequence[Side]) -> Figure | None:
-    """Draw how the best rates of the studies of this database grew; very large ones are left out."""
+    """Draw how the best rates of several studies of this database grew; very large ones are left out."""
     names = dict.fromkeys(side.study.name for side in _ours(store, sides))
     drawn = [name for name in names if store.count(name) <= MOST_DRAWN]
-    return growth_of_studies({name: store.records(name) for name in drawn})
+    grown = growth({name: store.records(name) for name in drawn}, "study")
+    return grown if grown and len(grown.series) > 1 else None
 
 
 def compared_in_turn(

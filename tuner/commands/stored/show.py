@@ -14,6 +14,7 @@ from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
 from ...machine.equipment import MODULES
+from ...reports.figures.runs import runs_figure
 from ...reports.lists import (
     KILLED,
     NEWEST,
@@ -29,7 +30,6 @@ from ...reports.lists import (
 from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
 from ...reports.ranks_got import ranks_got, ranks_got_table
-from ...reports.story import convergence
 from ...settings.words import sentence
 from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
@@ -176,7 +176,7 @@ class TrialsResult:
         below = [*more, *map(sentence, self.probes)]
         table = trials_table(title, self.records, self.killed)
         drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
-        grown = convergence(self.records) if drawn else None
+        grown = runs_figure(study, self.records) if drawn else None
         modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
         noted = map(Sentence, [*noted_sentences(study), *modules])
         return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)

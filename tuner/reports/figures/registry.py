@@ -8,10 +8,9 @@ from results.report.model import Drawable, Figure, Gantt, Matrix, Part, Timeline
 from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
-from ...study.names import is_shootout
 from ...study.sizing.prediction import NotedPrediction
 from ..context import Context
-from ..story import convergence, full_runs
+from ..story import full_runs
 from ..summary import StudySummary
 from .best_nb import best_nb
 from .conditions import conditions
@@ -23,6 +22,7 @@ from .parallel import parallel
 from .phases import phases
 from .rank_timeline import NEEDS, can_have_lanes
 from .repeats import repeats
+from .runs import growth_of_study, runs_figure
 from .size import size
 from .strongest_pairs import strongest_pairs
 
@@ -98,10 +98,6 @@ class FigureKind:
         return [source.context.figure(one) for one in several]
 
 
-def _convergence(source: FigureSource) -> Figure | None:
-    return convergence(source.records, by_library=is_shootout(source.study))
-
-
 def _ranking(source: FigureSource) -> Drawable | None:
     return _first(source.summary.parts(SHOWN)) if source.summary else None
 
@@ -150,7 +146,12 @@ def _first(parts: Sequence[Part]) -> Drawable | None:
 
 
 KINDS = (
-    FigureKind("convergence", "the best rate against machine time", "a full run", _convergence),
+    FigureKind(
+        "runs",
+        "all full runs over time, and the best so far",
+        "a full run",
+        lambda of: runs_figure(of.study, of.records),
+    ),
     FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
     FigureKind(
@@ -174,6 +175,13 @@ KINDS = (
         lambda of: parallel(of.summary.ranking) if of.summary else None,
     ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
+    FigureKind(
+        "convergence",
+        "the best rate so far against machine time, for each library that was searched on its own",
+        "a full run",
+        lambda of: growth_of_study(of.study, of.records),
+        in_story=False,
+    ),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
     FigureKind("front", "GFLOPS against peak, $ or W: what none beats in both", "a trade-off", _front, in_story=False),
     FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),

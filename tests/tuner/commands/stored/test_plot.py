@@ -20,7 +20,7 @@ from tuner.commands.stored.plot import PlotRequest, list_kinds, plot
 from tuner.reports.figures.best_nb import best_nb
 from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
-from tuner.reports.story import convergence
+from tuner.reports.figures.runs import growth_of_study
 
 BEGINS = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF"}
 
@@ -79,7 +79,7 @@ SCENES: dict[str, Figure | None] = {
     "one NB is no line": best_nb(NBS[:2]),
     "no line joins runs that differ in more than NB": best_nb(APART[:2]),
     "those that a line joins stand before the others": best_nb(APART),
-    "libraries that were searched after another": convergence(AFTER, by_library=True),
+    "libraries that were searched after another": growth_of_study(a_study(options={"shootout": 1}), AFTER),
     "libraries with error bars of one kind": libraries(a_study(), LIBRARIES),
     "one library is no figure": libraries(a_study(), LIBRARIES[:2]),
     "libraries with intervals": libraries(a_study(), [LIBRARIES[0], LIBRARIES[3]]),

@@ -23,8 +23,9 @@ class CampaignTotals:
         running: numbers of those that ran at the last look.
         counted: those that a budget of trials counts.
         full: how many full runs count.
-        drawn: full runs that are drawn, in the order in which they were read; of many each so many-th.
-        improvements: the first full run, and each faster one.
+        drawn: numbers of full runs that are drawn, in the order in which they were read; of many each so many-th.
+        improvements: numbers of the first full run, and of each faster one.
+        spent_s: seconds of all trials until each of these, by its number.
         fastest: rates and numbers of the fastest full runs, the slowest of them first.
     """
 
@@ -37,6 +38,7 @@ class CampaignTotals:
     full: int = 0
     drawn: list[int] = field(default_factory=list)
     improvements: list[int] = field(default_factory=list)
+    spent_s: dict[int, float] = field(default_factory=dict)
     fastest: list[tuple[float, int]] = field(default_factory=list)
     _best: float = 0.0
     _each: int = 1
@@ -73,9 +75,11 @@ class CampaignTotals:
             self.improvements.append(row.number)
         if self.full % self._each == 0:
             self.drawn.append(row.number)
+        self.spent_s[row.number] = self.machine_s
         if len(self.drawn) > MOST_POINTS:
             del self.drawn[::2]
             self._each *= 2
+            self.spent_s = {number: self.spent_s[number] for number in self.points}
         push = heappush if len(self.fastest) < MOST_FASTEST else heappushpop
         push(self.fastest, (row.gflops, row.number))
 

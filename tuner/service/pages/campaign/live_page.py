@@ -24,9 +24,9 @@ from ....messages.plain_paths import without_paths
 from ....reports.answer_card import answer_card, failure_card
 from ....reports.configurations import configuration_table, trials_by_value, varying_names
 from ....reports.context import folded_cautions
+from ....reports.figures.runs import runs_figure
 from ....reports.lists import configuration
 from ....reports.ranking import headline_rates
-from ....reports.story import convergence
 from ....reports.summary import StudySummary
 from ....reports.trial_page import why
 from ....study.cautions import cautions_of
@@ -257,7 +257,7 @@ class LivePage:
         if state not in GOES_ON:
             trials.sort(key=lambda one: (one.number in points, one.gflops or 0.0), reverse=True)
         killed = frozenset(digest.running) if state == "killed" else frozenset()
-        links = [trial_address(self._name, record.number) for record in trials]
+        links = [self._address_of(record) for record in trials]
         all_failed = digest.all_failed and state == "failed"
         values: dict[str, dict[str, object]] = {
             "headline": {
@@ -287,7 +287,7 @@ class LivePage:
             },
         }
         found: list[Part] = []
-        if best and (drawn := convergence(full)):
+        if best and (drawn := runs_figure(study, full, self._address_of, digest.spent_s)):
             varying = varying_names(full)
             beside = configuration_table(best, _textbook(against, belief), belief.percents if belief else {}, varying)
             found = [Beside((drawn, beside))]
@@ -297,6 +297,9 @@ class LivePage:
             "cautions": parts_html(folded_cautions([without_paths(caution) for caution in cautions_of(study)])),
             "found": parts_html(found, drawn=False),
         }
+
+    def _address_of(self, record: TrialRecord) -> str:
+        return trial_address(self._name, record.number)
 
     def _card(
         self, study: Study, state: LiveState, summary: StudySummary | None, trials: Sequence[TrialRecord]
