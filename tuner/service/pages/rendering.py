@@ -14,11 +14,13 @@ from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from results.metrics import rate_text
 from results.report.html import page_style, script_file
 
 from ...asks.registry import key_of
+from ...messages.plain_paths import without_paths
 from ...words import named
-from .frames import SITE, VEGA, Asset, asset_of
+from .frames import SITE, VEGA, Asset, address_of, asset_of
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
@@ -62,9 +64,11 @@ def _by_address() -> dict[str, Asset]:
 @cache
 def _environment() -> Environment:
     loader = PackageLoader("tuner.service.pages")
-    return Environment(
+    environment = Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_named
     )
+    environment.globals |= {"address_of": address_of, "without_paths": without_paths, "rate_text": rate_text}
+    return environment
 
 
 def _named(value: object) -> object:

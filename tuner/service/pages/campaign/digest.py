@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from results.metrics import rate_text
 from results.record import TrialState
 from results.store.study_list import RateRow, StudyLists
 
 from ....study.names import COUNTED
+from ....words import counted
 
 _COUNTED = frozenset(kind.value for kind in COUNTED)
 
@@ -98,3 +100,36 @@ class CampaignTotals:
     def best(self) -> Improvement | None:
         """The fastest full run so far."""
         return self.improvements[-1] if self.improvements else None
+
+
+WIDE, HIGH, AIR = 100, 30, 3
+"""Of the small picture of a growth, and what is free above and below its line."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the best rate of a campaign grew, as a small picture.
+
+    Attributes:
+        line: its points as SVG wants them: machine time from 0 to `WIDE`, the rate from `HIGH` up to 0.
+        told: the same in a sentence.
+    """
+
+    line: str
+    told: str
+
+
+def growth_of(totals: CampaignTotals) -> Growth | None:
+    """Draw how the best rate grew; None before the first full run."""
+    steps = totals.improvements
+    if not steps:
+        return None
+    low, high, whole_s = steps[0].gflops, steps[-1].gflops, totals.machine_s or 1.0
+    corners = list[str]()
+    for step in steps:
+        x = round(WIDE * step.machine_s / whole_s, 1) if corners else 0
+        part = (step.gflops - low) / (high - low) if high > low else 0.5
+        corners += [f"H{x}", f"V{round(HIGH - AIR - (HIGH - 2 * AIR) * part, 1)}"]
+    line = f"M0 {corners[1][1:]}{''.join(corners[2:])}H{WIDE}"
+    grew = f"grew from {rate_text(low)} to {rate_text(high)}" if high > low else f"stayed at {rate_text(high)}"
+    return Growth(line, f"The best rate {grew} GFLOPS in {counted(totals.ended, 'trial')}.")
