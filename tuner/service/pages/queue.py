@@ -276,4 +276,4 @@ def like(entry: CampaignEntry, caller: Caller) -> tuple[tuple[str, str], ...]:
     """The form that begins as a campaign was asked for: what leads there, and its address; none where there is none."""
     if entry.order.kind != "tune" or not caller.scope.covers(AccessScope.RUN):
         return ()
-    return (("Start one like it", f"/new?from={quote(entry.name, safe='')}"),)
+    return (("Repeat", f"/new?from={quote(entry.name, safe='')}"),)

@@ -26,7 +26,7 @@ class SiteLink:
     also: tuple[str, ...] = ()
 
 
-START, ADMIN = SiteLink("Start one", "/new"), SiteLink("Admin", "/tokens", ("/audit",))
+START, ADMIN = SiteLink("Start", "/new"), SiteLink("Admin", "/tokens", ("/audit",))
 
 
 @dataclass(frozen=True)
