@@ -121,11 +121,11 @@ class Comparison:
         """
         shown, differ = self.parts(), warnings(self.sides)
         told = [part.text for part in shown if isinstance(part, Sentence) and part.tone is not Tone.CAUTION]
-        rest = [*map(Sentence, (text for text in told if text not in {self._verdict, *differ}))]
+        rest = [Sentence(text) for text in told if text not in {self._verdict, *differ}]
         cautions = [part for part in shown if isinstance(part, Sentence) and part.tone is Tone.CAUTION]
-        what = [Heading("What differs"), self._side_table(), *map(Sentence, differ)]
+        runs = [Heading(self._verdict), *cautions, self._figure(), *beside]
         folded = Folded("How this was tested", (self._pair_table(), *rest))
-        return [Heading(self._verdict), *cautions, self._figure(), *beside, *what, folded]
+        return [*runs, Heading("What differs"), self._side_table(), *map(Sentence, differ), folded]
 
     @property
     def _verdict(self) -> str:

@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -30,7 +30,7 @@ from ..campaigns.offered import Offers
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from ..problems import Problem
-from .campaign.digest import Growth, growth_of
+from .campaign.digest import growth_of
 from .campaign.live_page import seconds_left, time_left
 from .queue import waiting_now
 from .rendering import FILLED_HEADERS, rendered
@@ -167,35 +167,8 @@ def _sentence(error: Exception) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
-class Listed(NamedTuple):
-    """A campaign of the list.
-
-    Attributes:
-        state: how it stands, in the queue where that tells more than its study.
-        by: who handed it in; "" for a study of the command line.
-    """
-
-    line: StudyLine
-    state: str
-    by: str
-
-
-class RunningNow(NamedTuple):
-    """A campaign that runs.
-
-    Attributes:
-        where: it works, and for whom, in words.
-        line, growth: of its study; None before that has begun.
-        left: what is left of its budget, in words; None where nothing limits it.
-        percent: of its time that is over; None where that is not known.
-    """
-
-    name: str
-    where: str
-    line: StudyLine | None = None
-    growth: Growth | None = None
-    left: str | None = None
-    percent: int | None = None
+Listed = tuple[StudyLine, str, str]
+"""A campaign of the list, how it stands, and who handed it in; "" for a study of the command line."""
 
 
 def board(store: Store, offered: Offers, answers: Answers, query: HomeQuery) -> str:
@@ -206,12 +179,12 @@ def board(store: Store, offered: Offers, answers: Answers, query: HomeQuery) -> 
     paused = [entry for entry in entries if entry.state is QueueState.PAUSED]
     rows, older = listed(store, answers, query.request())
     filtered = bool(query.filters or query.cursor)
-    ended = [row for row in rows if row.line.rates and row.state != "running"]
+    ended = [line for line, state, _ in rows if line.rates and state != "running"]
     running = [] if filtered else running_now(store, answers, entries, at_work)
     values: dict[str, Any] = {
         "running": running[:MOST_RUNNING],
         "more_running": len(running) - MOST_RUNNING,
-        "last": [] if filtered else [(row, growth_of(answers.totals(row.line.study))) for row in ended[:LAST]],
+        "last": [] if filtered else [(line, growth_of(answers.totals(line.study))) for line in ended[:LAST]],
         "machines": machines(offered, entries, at_work),
         "waiting": waiting_now(store, entries, order, first, offered.starts),
         "more_waiting": len(order) - MOST_WAITING,
@@ -230,14 +203,14 @@ def listed(store: Store, answers: Answers, request: CampaignsRequest) -> tuple[l
     found = list_campaigns(store, request, answers.line)
     entries = store.queue.of_names([line.study.name for line in found.lines])
     known = [(line, entries.get(line.study.name)) for line in found.lines]
-    rows = [Listed(one, standing(one.state, entry), entry.order.handed_in_by if entry else "") for one, entry in known]
+    rows = [(one, standing(one.state, entry), entry.order.handed_in_by if entry else "") for one, entry in known]
     return rows, found.older
 
 
 def running_now(
     store: Store, answers: Answers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
-) -> list[RunningNow]:
-    """What runs: first campaigns of the queue, then studies of the command line.
+) -> list[dict[str, Any]]:
+    """What runs: its name, where and for whom, and of its study its line, how it grew, and what is left.
 
     Args:
         entries: those that run, and others, which are passed over.
@@ -247,24 +220,22 @@ def running_now(
     for entry in entries:
         if entry.state is QueueState.RUNNING:
             where[entry.name] = f"started by {entry.order.handed_in_by}, on {_of_nodes(entry.order.node_set)}"
-    return [_running(store, answers, name, told) for name, told in where.items()]
+    return [{"name": name, "where": told, **_running(store, answers, name)} for name, told in where.items()]
 
 
-def _running(store: Store, answers: Answers, name: str, where: str) -> RunningNow:
+def _running(store: Store, answers: Answers, name: str) -> dict[str, Any]:
     if not store.queue.is_study(name):
-        return RunningNow(name, where)
+        return {}
     study, newest = store.study(name), store.newest_records(name, 1)
     totals, now, session = answers.totals(study), datetime.now(UTC), newest[0].session if newest else 0
     left_s = seconds_left(study, totals, now, session)
-    known = left_s is not None and totals.machine_s + left_s > 0
-    return RunningNow(
-        name,
-        where,
-        answers.line(study, store.lists.extent(name)),
-        growth_of(totals),
-        time_left(study, totals, now, session),
-        round(100 * totals.machine_s / (totals.machine_s + max(0.0, left_s or 0.0))) if known else None,
-    )
+    whole_s = totals.machine_s + max(0.0, left_s or 0.0)
+    return {
+        "line": answers.line(study, store.lists.extent(name)),
+        "growth": growth_of(totals),
+        "left": time_left(study, totals, now, session),
+        "percent": None if left_s is None or not whole_s else round(100 * totals.machine_s / whole_s),
+    }
 
 
 def goes_on(store: Store) -> bool:
@@ -273,24 +244,11 @@ def goes_on(store: Store) -> bool:
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
-class MachineView(NamedTuple):
-    """A machine or a cluster that the service offers.
-
-    Attributes:
-        nodes: names of its nodes; "" for this machine itself.
-        busy: campaigns and studies that work there now; nobody where it is free.
-        wrong: why it cannot be used; "" where it can.
-    """
-
-    name: str
-    nodes: str
-    busy: Sequence[str] = ()
-    wrong: str = ""
+Machine = tuple[str, str, Sequence[str], str]
+"""A machine or a cluster, names of its nodes, what works there now, and why it cannot be used; "" where it can."""
 
 
-def machines(
-    offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
-) -> list[MachineView]:
+def machines(offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]) -> list[Machine]:
     """Tell of this machine, and of the clusters in the service's file.
 
     Args:
@@ -300,19 +258,21 @@ def machines(
     running = [entry for entry in entries if entry.state is QueueState.RUNNING]
     here = platform.node()
     busy = [*_busy(running, (here,)), *(name for name, host in at_work if host == here)]
-    first = MachineView(f"{here} (this machine)", "", list(dict.fromkeys(busy)))
-    return [first, *(_cluster(name, offered, running) for name in sorted(offered.clusters))]
+    return [
+        (f"{here} (this machine)", "", list(dict.fromkeys(busy)), ""),
+        *(_cluster(name, offered, running) for name in sorted(offered.clusters)),
+    ]
 
 
-def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> MachineView:
+def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Machine:
     try:
         nodes = node_set(name, offered)
     except WrongDocumentError as error:
-        return MachineView(name, "", wrong=error.sentence)
+        return name, "", (), error.sentence
     if nodes == (platform.node(),):
         busy = [entry.name for entry in running if entry.order.document.get("cluster") == name]
-        return MachineView(name, "simulated here", busy)
-    return MachineView(name, _of_nodes(nodes), _busy(running, nodes))
+        return name, "simulated here", busy, ""
+    return name, _of_nodes(nodes), _busy(running, nodes), ""
 
 
 def _of_nodes(nodes: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ Each style or script has the hash of its content in its name, so that browsers m
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -40,12 +39,8 @@ PAGES_OF = {
 _LISTS = re.compile("|".join(map(re.escape, PAGES_OF)))
 
 
-@dataclass(frozen=True)
-class StatedFact:
-    """A fact and what it is about."""
-
-    about: str
-    text: str
+Fact = tuple[str, str]
+"""What a fact is about, and the fact."""
 
 
 @cache
