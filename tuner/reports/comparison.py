@@ -9,7 +9,7 @@ from itertools import combinations
 from results.metrics import rate_text
 from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Tone, Wrap, columns
+from results.report.model import Column, Figure, Folded, Heading, Part, Sentence, Series, Table, Tone, Wrap, columns
 from results.report.ranking_table import named_values
 from results.stats.compare import LEVEL, Contrast, in_percent
 from results.stats.headline import disturbed_sentence
@@ -113,6 +113,34 @@ class Comparison:
         first = [Sentence(text, tone=Tone.CAUTION) for text in heard if text]
         return [*first, self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
 
+    def page_parts(self, *beside: Part) -> list[Part]:
+        """The verdict in a sentence, the runs of all sides, and what differs; all else is folded.
+
+        Args:
+            beside: what stands with the runs.
+        """
+        shown, differ = self.parts(), warnings(self.sides)
+        told = [part.text for part in shown if isinstance(part, Sentence) and part.tone is not Tone.CAUTION]
+        rest = [Sentence(text) for text in told if text not in {self._verdict, *differ}]
+        cautions = [part for part in shown if isinstance(part, Sentence) and part.tone is Tone.CAUTION]
+        runs = [Heading(self._verdict), *cautions, self._figure(), *beside]
+        folded = Folded("How this was tested", (self._pair_table(), *rest))
+        return [*runs, Heading("What differs"), self._side_table(), *map(Sentence, differ), folded]
+
+    @property
+    def _verdict(self) -> str:
+        """What is shown of two sides; of several which one is first, and in how many pairs that shows something."""
+        if len(self.contrasts) == 1:
+            return self._sentences()[0]
+        first = max(self.sides, key=lambda side: side.best.median_gflops)
+        median = f"{first.name} has the highest median, {rate_text(first.best.median_gflops)} GFLOPS. "
+        return ("" if any(_untold(one, other) for one, other, _ in self.pairs) else median) + self._in_how_many()
+
+    def _in_how_many(self) -> str:
+        """Say in how many pairs a difference is shown."""
+        shown = sum(contrast.shown and not _untold(one, other) for one, other, contrast in self.pairs)
+        return f"A difference can be shown in {shown} of {counted(len(self.pairs), 'pair')}."
+
     def facts(self) -> list[dict[str, object]]:
         """The pairs, as JSON can hold them."""
         return [
@@ -191,8 +219,7 @@ class Comparison:
         """Say what is shown of each pair; of many pairs only in how many something is."""
         pairs = self.pairs
         if len(pairs) > MOST_SENTENCES:
-            shown = sum(contrast.shown and not _untold(one, other) for one, other, contrast in pairs)
-            return [f"A difference can be shown in {shown} of {counted(len(pairs), 'pair')}."]
+            return [self._in_how_many()]
         return [sentence for pair in pairs for sentence in self._told(*pair)]
 
     def _told(self, one: Side, other: Side, contrast: Contrast) -> list[str]:

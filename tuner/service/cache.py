@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import Lock
 from time import monotonic
@@ -21,12 +21,15 @@ from results.store.study_list import StudyExtent, Tally
 from ..commands.stored.show import rates_of, state
 from ..reports.lists import StudyLine
 from ..study.occasions import followers
+from .pages.campaign.digest import CampaignTotals
 
 T = TypeVar("T")
 READERS = 4
 """Threads that read the database; with 20 the slowest of 100 answers took twice as long."""
 LINES = 5_000
 """Studies whose figures are kept."""
+ADDED_UP = 64
+"""Studies whose trials are added up and kept; of another one they are all read again."""
 BYTES = 32_000_000
 """Of all answers that are kept."""
 ALIVE_S = 1.0
@@ -70,6 +73,12 @@ class StampedCache(Generic[T]):
         with self._lock:
             entry = self._entries.get(key)
             return entry.value if entry is not None and entry.stamp == stamp else None
+
+    def latest(self, key: Hashable) -> T | None:
+        """Give the last value that is kept, of whatever stamp."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return None if entry is None else entry.value
 
     def get(self, key: Hashable, stamp: object, make: Callable[[], T]) -> T:
         """Give a value; `make` computes it in one of the threads that ask, and the others wait for that one.
@@ -118,7 +127,20 @@ class Answers:
         self._store = store
         self._readers = CapacityLimiter(READERS)
         self._lines: StampedCache[tuple[Tally, HeadlineRates | None]] = StampedCache(LINES)
+        self._totals: StampedCache[CampaignTotals] = StampedCache(ADDED_UP)
         self._bodies: StampedCache[bytes] = StampedCache(BYTES, len)
+
+    def totals(self, study: Study) -> CampaignTotals:
+        """All trials of a study, added up; only those are read that are new."""
+        key, stamp = (study.name, study.created_at), self._stamp(study, self._store.lists.extent(study.name))
+
+        def added_up() -> CampaignTotals:
+            known = self._totals.latest(key) or CampaignTotals()
+            totals = replace(known, running={*known.running}, improvements=[*known.improvements], cells={**known.cells})
+            totals.read(self._store.lists, study.name)
+            return totals
+
+        return self._totals.get(key, stamp, added_up)
 
     def line(self, study: Study, extent: StudyExtent) -> StudyLine:
         """What a list says of a study."""

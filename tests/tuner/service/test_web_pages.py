@@ -52,7 +52,7 @@ def three(store: Store) -> None:
 
 
 def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
-    assert "There is no campaign here yet: <code>hpltune tune</code> makes one" in client.get("/").text
+    assert "There is no campaign here yet: start one here" in client.get("/").text
 
 
 @pytest.mark.heavy

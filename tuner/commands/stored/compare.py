@@ -62,9 +62,13 @@ class CompareResult:
         return replace(report, parts=(*report.parts, *told))
 
     def page(self) -> Report:
-        """The same as a page, which begins with what a reader must know first."""
-        found = self._found()
-        return self.context.page(replace(found, parts=(*found.parts, *([self.grown] if self.grown else []))))
+        """The same as a page, which begins with the verdict, and tells last where the rates are from."""
+        found, context = self._found(), self.context
+        verdict, *parts = self.comparison.page_parts(*([self.grown] if self.grown else []))
+        head = context.page(replace(found, parts=())).parts
+        made = [part for part in head if isinstance(part, Sentence) and part.tone is Tone.PLAIN]
+        known = [part for part in head if part not in made]
+        return replace(found, parts=(verdict, *known, *context.captioned(parts), *made))
 
     @property
     def context(self) -> Context:

@@ -1,7 +1,9 @@
 """The page that writes an HPL.dat for any machine, which a few figures describe, and the file itself."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
@@ -9,17 +11,23 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hpl.errors import HplError
+from runners.virtual.load import load_cluster
+from runners.virtual.load import shipped as shipped_clusters
 
 from ...asks.dat import FORM, DatAsk
 from ...asks.registry import key_of
+from ...commands.cpu_names import sold_cpus
 from ...commands.dat import DatResult
 from ...commands.described_dat import described_dat
 from ...errors import UsageError
 from ...messages.documents import query_of
-from ...words import named
+from ...words import counted, named
 from ..authentication import needs
+from ..parts import Parts
 from ..problems import Problem, wrong_document
+from .rendering import FILLED_HEADERS, rendered
 from .site import page
+from .start.choices import FormChoice
 from .start.fields import FormField, form_field
 from .start.filled_in import FieldError, WrongFormError, by_field
 
@@ -39,31 +47,79 @@ else:
     DatQuery = query_of(DatAsk, _DatForm)
 
 
+FIRST = ("cpu", "nodes", "cores", "memory", "network")
+"""Fields that everybody sees."""
+
+
 @router.get("/dat")
-def dat_page(request: Request) -> HTMLResponse:
+def dat_page(request: Request, parts: Parts) -> HTMLResponse:
     """Show the form, and the file once it is filled in."""
-    given = _given(request)
-    result: DatResult | None = None
-    errors: Sequence[FieldError] = ()
-    try:
-        result = _result(given) if given else None
-    except WrongFormError as error:
-        errors = error.errors
+    given, written = _given(request), _written(request)
+    fields = {field.key: form_field(field) for field in FORM}
+    here = parts.survey.view().host
+    memory_gib = here.memory_total_bytes // 2**30
+    machines = {
+        f"This machine: {counted(here.physical_cores, 'core')}, {memory_gib} GiB": {
+            "cores": str(here.physical_cores),
+            "memory": f"{memory_gib}GiB",
+        },
+        **known_machines(),
+    }
+    texts = {one.key: [given.get(one.key, "" if one.default is None else str(one.default))] for one in FORM}
     return page(
         request,
         "dat/page.html.j2",
-        422 if errors else 200,
-        fields=[form_field(field) for field in FORM],
-        texts={
-            field.key: [given.get(field.key, "" if field.default is None else str(field.default))] for field in FORM
-        },
-        choices={},
-        by_field=by_field(errors),
-        errors=errors,
-        result=result,
-        reasons=[named(reason, _label_of) for reason in result.reasons] if result else [],
-        query=urlencode(given),
+        422 if written["errors"] else 200,
+        first=[fields.pop(key) for key in FIRST],
+        more=list(fields.values()),
+        texts=texts,
+        choices={"cpu": [FormChoice(name, "") for name in cpu_examples()]},
+        machines={name: urlencode(figures) for name, figures in machines.items()},
+        by_field=by_field(written["errors"]),
+        **written,
     )
+
+
+@router.get("/dat/preview")
+def dat_part(request: Request) -> HTMLResponse:
+    """Send the part that shows the file, while somebody fills in the form."""
+    return HTMLResponse(rendered("dat/written.html.j2", **_written(request)), headers=FILLED_HEADERS)
+
+
+def _written(request: Request) -> Mapping[str, Any]:
+    """What comes of what is filled in, for a template: the file, or what is wrong."""
+    given, errors = _given(request), []
+    result: DatResult | None = None
+    try:
+        result = _result(given) if given else None
+    except WrongFormError as error:
+        errors = list(error.errors)
+    reasons = [named(reason, _label_of) for reason in result.reasons] if result else []
+    return {"result": result, "errors": errors, "reasons": reasons, "query": urlencode(given)}
+
+
+@cache
+def cpu_examples() -> tuple[str, ...]:
+    """CPUs as they are sold, with an x for a sign that may be any other."""
+    patterns = (re.sub(r"\[(.)[^]]*\]", r"\1", one.name) for one in sold_cpus())
+    return tuple(dict.fromkeys(name.replace("?", "x").replace("*", "").strip() for name in patterns))
+
+
+@cache
+def known_machines() -> Mapping[str, Mapping[str, str]]:
+    """The fields of the clusters that come with hpltune, by their descriptions; those of unlike nodes are left out."""
+    found = dict[str, Mapping[str, str]]()
+    for cluster in map(load_cluster, shipped_clusters()):
+        nodes, networks = cluster.nodes, list(cluster.networks.values())
+        found[f"{cluster.name}: {cluster.description}"] = {
+            "nodes": str(sum(one.count for one in nodes)),
+            "cores": str(nodes[0].cores),
+            "memory": f"{nodes[0].memory_gib:g}GiB",
+            "network": f"{max(one.gbit_s for one in networks):g}g",
+            "ghz": f"{nodes[0].clock_ghz:g}",
+            "flops_per_cycle": str(nodes[0].flops_per_cycle),
+        }
+    return found
 
 
 @router.get("/dat/HPL.dat")

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
@@ -12,9 +12,9 @@ from pydantic import Field
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
-from results.store.study_list import StudiesAsked
+from results.store.study_list import Place, StudiesAsked
 
-from ...commands.stored.show import CampaignsRequest, LineOf, list_campaigns
+from ...commands.stored.show import CampaignsRequest, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, CampaignStanding, Cursor, standing
@@ -23,14 +23,16 @@ from ...reports.lists import StudyLine
 from ..api.campaigns import Word
 from ..api.cursors import campaign_cursor, campaign_place
 from ..authentication import needs
+from ..cache import Answers
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.kinds.base import node_set
 from ..campaigns.offered import Offers
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from ..problems import Problem
-from .frames import address_of
-from .queue import TIME, waiting_now
+from .campaign.digest import growth_of
+from .campaign.live_page import seconds_left, time_left
+from .queue import waiting_now
 from .rendering import FILLED_HEADERS, rendered
 from .site import kept_page, page
 
@@ -92,8 +94,8 @@ class CompareQuery(AskedQuery):
 
 ComparedStudies = Annotated[CompareQuery, Query()]
 
-MOST_WAITING = 25
-"""Campaigns of the queue that are shown."""
+MOST_WAITING, MOST_RUNNING, LAST = 25, 6, 4
+"""Campaigns that wait, that run, and that ended last: so many are shown."""
 
 MOST_NODES = 4
 """Of a cluster that are named."""
@@ -103,17 +105,16 @@ STATES: Sequence[str] = get_args(CampaignStanding)
 @router.get("/")
 async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Show machines, the queue and campaigns."""
-    offered, answers = parts.offered, parts.answers
-    part = await answers.of_all(request, lambda: board(parts.store, offered, answers.line, query))
+    part = await parts.answers.of_all(request, lambda: board(parts.store, parts.offered, parts.answers, query))
     kept = {**query.filters, **({"cursor": query.cursor} if query.cursor else {})}
     values: dict[str, Any] = {
         "board": part.decode(),
         "query": query,
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
-        "goes_on": await answers.read(lambda: goes_on(parts.store)),
+        "goes_on": await parts.answers.read(lambda: goes_on(parts.store)),
         "states": [(one, one) for one in STATES],
-        "spaces": [(one, one) for one in offered.space_names],
+        "spaces": [(one, one) for one in parts.offered.space_names],
         "engines": [(one, one) for one in descriptions()],
         "refresh_s": REFRESH_S,
         "look_s": LOOK_S,
@@ -124,8 +125,7 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
 @router.get("/board")
 async def board_part(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Send the part of the first page that changes by itself."""
-    answers = parts.answers
-    part = await answers.of_all(request, lambda: board(parts.store, parts.offered, answers.line, query))
+    part = await parts.answers.of_all(request, lambda: board(parts.store, parts.offered, parts.answers, query))
     return HTMLResponse(part, headers=FILLED_HEADERS)
 
 
@@ -135,7 +135,7 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     names, wrong, status = list(dict.fromkeys(query.studies)), "", 200
     try:
         if names:
-            await parts.answers.read(lambda: require_comparable(parts.store, parts.answers.line, names))
+            await parts.answers.read(lambda: require_comparable(parts.store, parts.answers, names))
             return kept_page(request, (await parts.files.comparison(names)).decode())
     except Problem as error:
         if error.status_code not in {404, 422}:
@@ -143,11 +143,11 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
         wrong, status = str(error.detail), error.status_code
     except UsageError as error:
         wrong, status = _sentence(error), 422
-    rows = await parts.answers.read(lambda: comparable(parts.store, parts.answers.line))
-    return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong, address_of=address_of)
+    rows, _ = await parts.answers.read(lambda: listed(parts.store, parts.answers, CampaignsRequest(SHOWN)))
+    return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong)
 
 
-def require_comparable(store: Store, line_of: LineOf, names: Sequence[str]) -> None:
+def require_comparable(store: Store, answers: Answers, names: Sequence[str]) -> None:
     """Refuse campaigns that cannot be compared.
 
     Raises:
@@ -156,7 +156,7 @@ def require_comparable(store: Store, line_of: LineOf, names: Sequence[str]) -> N
     for name in names:
         if not store.queue.is_study(name):
             raise Problem(404, f"There is no campaign {without_paths(name)} that has begun: tick others below.")
-        if line_of(store.study(name), store.lists.extent(name)).rates is None:
+        if answers.line(store.study(name), store.lists.extent(name)).rates is None:
             raise Problem(422, f"Campaign {name} has no run that counts; its page tells what ran. Tick others below.")
     if len(names) < 2:
         raise Problem(422, f"Campaign {names[0]} cannot be compared with itself: tick another one, too.")
@@ -167,61 +167,75 @@ def _sentence(error: Exception) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
-@dataclass(frozen=True)
-class CampaignRow:
-    """A line of the list.
-
-    Attributes:
-        at, when: it began, for programs and for people.
-        state: how the campaign stands, in the queue where that tells more than its study.
-        how: its rates came about, as "measured".
-        by: who handed it in; "" for a study of the command line.
-        fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
-    """
-
-    name: str
-    at: str
-    when: str
-    state: str
-    space: str
-    engine: str
-    trials: int
-    failed: int
-    how: str
-    fastest: str
-    expected: str
-    tags: tuple[str, ...]
-    by: str
+Listed = tuple[StudyLine, str, str]
+"""A campaign of the list, how it stands, and who handed it in; "" for a study of the command line."""
 
 
-def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> str:
+def board(store: Store, offered: Offers, answers: Answers, query: HomeQuery) -> str:
     """The part of the first page that changes by itself."""
-    entries = store.queue.entries(OF_THE_QUEUE)
+    entries, at_work = store.queue.entries(OF_THE_QUEUE), store.queue.hosts_at_work()
     order = in_order(store, entries)
     first = {entry.name for entry in order[:MOST_WAITING]}
-    found = list_campaigns(store, query.request(), line_of)
-    handed_in = store.queue.of_names([line.study.name for line in found.lines])
+    paused = [entry for entry in entries if entry.state is QueueState.PAUSED]
+    rows, older = listed(store, answers, query.request())
+    filtered = bool(query.filters or query.cursor)
+    ended = [line for line, state, _ in rows if line.rates and state != "running"]
+    running = [] if filtered else running_now(store, answers, entries, at_work)
     values: dict[str, Any] = {
-        "machines": machines(offered, entries, store.queue.hosts_at_work()),
+        "running": running[:MOST_RUNNING],
+        "more_running": len(running) - MOST_RUNNING,
+        "last": [] if filtered else [(line, growth_of(answers.totals(line.study))) for line in ended[:LAST]],
+        "machines": machines(offered, entries, at_work),
         "waiting": waiting_now(store, entries, order, first, offered.starts),
         "more_waiting": len(order) - MOST_WAITING,
-        "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
-        "early": store.queue.ended_early(),
-        "rows": [_row(line, handed_in.get(line.study.name)) for line in found.lines],
+        "paused": [*paused[:MOST_WAITING], *store.queue.ended_early()],
+        "rows": rows,
         "picked": query.studies,
         "newest": f"/?{urlencode(query.filters)}" if query.cursor else None,
-        "older": found.older and f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(found.older)})}",
-        "filtered": bool(query.filters or query.cursor),
-        "address_of": address_of,
+        "older": older and f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(older)})}",
+        "filtered": filtered,
     }
     return rendered("home/board.html.j2", **values)
 
 
-def comparable(store: Store, line_of: LineOf) -> list[CampaignRow]:
-    """The newest campaigns, among which people choose what to compare."""
-    found = list_campaigns(store, CampaignsRequest(SHOWN), line_of)
-    handed_in = store.queue.of_names([line.study.name for line in found.lines])
-    return [_row(line, handed_in.get(line.study.name)) for line in found.lines]
+def listed(store: Store, answers: Answers, request: CampaignsRequest) -> tuple[list[Listed], Place | None]:
+    """Campaigns, newest first, and where older ones begin."""
+    found = list_campaigns(store, request, answers.line)
+    entries = store.queue.of_names([line.study.name for line in found.lines])
+    known = [(line, entries.get(line.study.name)) for line in found.lines]
+    rows = [(one, standing(one.state, entry), entry.order.handed_in_by if entry else "") for one, entry in known]
+    return rows, found.older
+
+
+def running_now(
+    store: Store, answers: Answers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """What runs: its name, where and for whom, and of its study its line, how it grew, and what is left.
+
+    Args:
+        entries: those that run, and others, which are passed over.
+        at_work: names of studies that somebody works on, each with the host of that process.
+    """
+    where = {name: f"started in a terminal of {host}" for name, host in at_work}
+    for entry in entries:
+        if entry.state is QueueState.RUNNING:
+            where[entry.name] = f"started by {entry.order.handed_in_by}, on {_of_nodes(entry.order.node_set)}"
+    return [{"name": name, "where": told, **_running(store, answers, name)} for name, told in where.items()]
+
+
+def _running(store: Store, answers: Answers, name: str) -> dict[str, Any]:
+    if not store.queue.is_study(name):
+        return {}
+    study, newest = store.study(name), store.newest_records(name, 1)
+    totals, now, session = answers.totals(study), datetime.now(UTC), newest[0].session if newest else 0
+    left_s = seconds_left(study, totals, now, session)
+    whole_s = totals.machine_s + max(0.0, left_s or 0.0)
+    return {
+        "line": answers.line(study, store.lists.extent(name)),
+        "growth": growth_of(totals),
+        "left": time_left(study, totals, now, session),
+        "percent": None if left_s is None or not whole_s else round(100 * totals.machine_s / whole_s),
+    }
 
 
 def goes_on(store: Store) -> bool:
@@ -230,48 +244,11 @@ def goes_on(store: Store) -> bool:
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
-def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
-    rates = line.rates
-    study, tally = line.study, line.tally
-    stands = standing(line.state, entry)
-    return CampaignRow(
-        study.name,
-        study.created_at.isoformat(),
-        study.created_at.strftime(TIME),
-        stands,
-        without_paths(study.space_name),
-        study.engine,
-        tally.trials,
-        tally.failed,
-        study.how,
-        "" if rates is None else rates.fastest_text,
-        "" if rates is None else rates.expected_text(),
-        study.notes.tags,
-        "" if entry is None else entry.order.handed_in_by,
-    )
+Machine = tuple[str, str, Sequence[str], str]
+"""A machine or a cluster, names of its nodes, what works there now, and why it cannot be used; "" where it can."""
 
 
-@dataclass(frozen=True)
-class MachineView:
-    """A machine or a cluster that the service offers.
-
-    Attributes:
-        nodes: names of its nodes; "" for this machine itself.
-        busy: campaigns that work there now; nobody where it is free.
-        others: studies of the command line that do.
-        wrong: why it cannot be used; "" where it can.
-    """
-
-    name: str
-    nodes: str
-    busy: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    wrong: str = ""
-
-
-def machines(
-    offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
-) -> list[MachineView]:
+def machines(offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]) -> list[Machine]:
     """Tell of this machine, and of the clusters in the service's file.
 
     Args:
@@ -280,25 +257,29 @@ def machines(
     """
     running = [entry for entry in entries if entry.state is QueueState.RUNNING]
     here = platform.node()
-    known = {entry.name for entry in running}
-    others = tuple(dict.fromkeys(name for name, host in at_work if host == here and name not in known))
-    found = [MachineView(f"{here} (this machine)", "", _busy(running, (here,)), others)]
-    return [*found, *(_cluster(name, offered, running) for name in sorted(offered.clusters))]
+    busy = [*_busy(running, (here,)), *(name for name, host in at_work if host == here)]
+    return [
+        (f"{here} (this machine)", "", list(dict.fromkeys(busy)), ""),
+        *(_cluster(name, offered, running) for name in sorted(offered.clusters)),
+    ]
 
 
-def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> MachineView:
+def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Machine:
     try:
         nodes = node_set(name, offered)
     except WrongDocumentError as error:
-        return MachineView(name, "", wrong=error.sentence)
+        return name, "", (), error.sentence
     if nodes == (platform.node(),):
-        return MachineView(
-            name, "simulated here", tuple(e.name for e in running if e.order.document.get("cluster") == name)
-        )
+        busy = [entry.name for entry in running if entry.order.document.get("cluster") == name]
+        return name, "simulated here", busy, ""
+    return name, _of_nodes(nodes), _busy(running, nodes), ""
+
+
+def _of_nodes(nodes: Sequence[str]) -> str:
+    """Name the first nodes, and count the others."""
     more = len(nodes) - MOST_NODES
-    named = ", ".join([*nodes[:MOST_NODES], *([f"{more} more"] if more > 0 else [])])
-    return MachineView(name, named, _busy(running, nodes))
+    return ", ".join([*nodes[:MOST_NODES], *([f"{more} more"] if more > 0 else [])])
 
 
-def _busy(running: Sequence[CampaignEntry], nodes: Sequence[str]) -> tuple[str, ...]:
-    return tuple(entry.name for entry in running if set(nodes) & set(entry.order.node_set))
+def _busy(running: Sequence[CampaignEntry], nodes: Sequence[str]) -> list[str]:
+    return [entry.name for entry in running if set(nodes) & set(entry.order.node_set)]

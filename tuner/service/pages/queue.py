@@ -15,7 +15,7 @@ from ...messages.plain_paths import without_paths
 from ...words import counted, listed
 from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
-from .rendering import StatedFact
+from .rendering import Fact
 
 MOST_NAMED = 3
 """Campaigns that are named where several are waited for."""
@@ -133,32 +133,19 @@ _ASKED: Mapping[WantedState, str] = {
 }
 
 
-@dataclass(frozen=True)
-class QueueStanding:
-    """How a campaign stands.
-
-    Attributes:
-        headline: in a sentence or two.
-        facts: who handed it in, and for which machines.
-        document: what was asked.
-        goes_on: this may change by itself.
-    """
-
-    headline: str
-    facts: Sequence[StatedFact]
-    document: Sequence[StatedFact]
-    goes_on: bool
-
-
-def standing_of(store: Store, entry: CampaignEntry, starts: Starts) -> QueueStanding:
-    """Tell how a campaign stands that has no study yet."""
+def standing_of(store: Store, entry: CampaignEntry, starts: Starts) -> dict[str, Any]:
+    """Tell for a template how a campaign stands that has no study yet, who handed it in, and what was asked."""
     order = entry.order
     facts = [
-        StatedFact("Handed in", f"by {order.handed_in_by}, {entry.handed_in_at.strftime(TIME)}"),
-        StatedFact("Works on", listed(list(order.node_set))),
-        StatedFact("Priority", str(order.priority)),
+        ("Started", f"by {order.handed_in_by}, {entry.handed_in_at.strftime(TIME)}"),
+        ("Works on", listed(list(order.node_set))),
+        ("Priority", str(order.priority)),
     ]
-    return QueueStanding(_headline(store, entry, starts), facts, _asked_facts(order.document), entry.state in GOES_ON)
+    return {
+        "headline": _headline(store, entry, starts),
+        "handed_in": facts,
+        "document": _asked_facts(order.document),
+    }
 
 
 def waiting_now(
@@ -229,10 +216,10 @@ def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     return begun if entry.started_at is not None else _BEFORE_IT_BEGAN.get(entry.state, begun)
 
 
-def _asked_facts(document: Mapping[str, Any]) -> list[StatedFact]:
+def _asked_facts(document: Mapping[str, Any]) -> list[Fact]:
     """What a document asks for, with the values that it sets."""
     values = {key: value for key, value in document.items() if key not in {"name", "set"}}
-    return [StatedFact(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
+    return [(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
 
 
 def _text(value: Any) -> str:
@@ -276,4 +263,4 @@ def like(entry: CampaignEntry, caller: Caller) -> tuple[tuple[str, str], ...]:
     """The form that begins as a campaign was asked for: what leads there, and its address; none where there is none."""
     if entry.order.kind != "tune" or not caller.scope.covers(AccessScope.RUN):
         return ()
-    return (("Start one like it", f"/new?from={quote(entry.name, safe='')}"),)
+    return (("Repeat", f"/new?from={quote(entry.name, safe='')}"),)

@@ -4,7 +4,6 @@ Each style or script has the hash of its content in its name, so that browsers m
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
@@ -14,11 +13,13 @@ from fastapi.responses import Response
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from results.metrics import rate_text
 from results.report.html import page_style, script_file, templates
 
 from ...asks.registry import key_of
+from ...messages.plain_paths import without_paths
 from ...words import named
-from .frames import SITE, VEGA, Asset, asset_of
+from .frames import SITE, VEGA, Asset, address_of, asset_of
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js", "tabs.js")
@@ -38,12 +39,8 @@ PAGES_OF = {
 _LISTS = re.compile("|".join(map(re.escape, PAGES_OF)))
 
 
-@dataclass(frozen=True)
-class StatedFact:
-    """A fact and what it is about."""
-
-    about: str
-    text: str
+Fact = tuple[str, str]
+"""What a fact is about, and the fact."""
 
 
 @cache
@@ -62,9 +59,11 @@ def _by_address() -> dict[str, Asset]:
 @cache
 def _environment() -> Environment:
     loader = ChoiceLoader([PackageLoader("tuner.service.pages"), templates()])
-    return Environment(
+    environment = Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_named
     )
+    environment.globals |= {"address_of": address_of, "without_paths": without_paths, "rate_text": rate_text}
+    return environment
 
 
 def _named(value: object) -> object:

@@ -1,18 +1,13 @@
 """Where people sign in with a token in a browser, and out again."""
 
-from base64 import b64encode
 from datetime import UTC, datetime
-from hashlib import sha256
-from importlib.resources import files
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from results.report.html import page_style
 from results.store.service.tokens import TokenState
 
 from ..authentication import needs, valid_token
@@ -20,18 +15,12 @@ from ..callers import Caller, cookie_name
 from ..forms import FIELD, FormFields, asked_again, form_fields
 from ..parts import Parts
 from ..problems import Problem
-from .rendering import rendered
+from .rendering import FILLED_HEADERS, rendered
 from .site import Visitor
 
 router = APIRouter(include_in_schema=False)
 KEPT, KEPT_MARK = "kept:", "keeps"
 """What stands before the fields of a form that is kept, and the field that says that one is."""
-_STYLE = page_style() + files(__package__).joinpath("templates/sign_in.css").read_text(encoding="utf-8")
-_HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; "
-    f"style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-}
 
 
 @router.get("/sign-in")
@@ -102,15 +91,8 @@ def _kept(fields: FormFields) -> FormFields | None:
 def _page(
     status: int, target: str, wrong: str = "", *, signed_in: bool = False, kept: FormFields | None = None
 ) -> HTMLResponse:
-    page = rendered(
-        "sign_in.html.j2",
-        css=Markup(_STYLE),  # noqa: S704 - our own files
-        target=_inside(target),
-        wrong=wrong,
-        signed_in=signed_in,
-        kept=_hidden(kept),
-    )
-    return HTMLResponse(page, status, _HEADERS)
+    values = {"target": _inside(target), "wrong": wrong, "signed_in": signed_in, "kept": _hidden(kept)}
+    return HTMLResponse(rendered("sign_in.html.j2", **values), status, FILLED_HEADERS)
 
 
 def _hidden(kept: FormFields | None) -> list[tuple[str, str]]:

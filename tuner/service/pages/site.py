@@ -14,22 +14,6 @@ from .rendering import FILLED_HEADERS, rendered
 
 
 @dataclass(frozen=True)
-class SiteLink:
-    """Where pages lead those who may go there.
-
-    Attributes:
-        also: other addresses that belong to it.
-    """
-
-    label: str
-    address: str
-    also: tuple[str, ...] = ()
-
-
-START, ADMIN = SiteLink("Start one", "/new"), SiteLink("Admin", "/tokens", ("/audit",))
-
-
-@dataclass(frozen=True)
 class Visitor:
     """Who looks at a page.
 
@@ -44,11 +28,6 @@ class Visitor:
     may_start: bool
     is_admin: bool
     signed_in: bool
-
-    @property
-    def links(self) -> tuple[SiteLink, ...]:
-        """Where only some visitors may go."""
-        return (*([START] if self.may_start else []), *([ADMIN] if self.is_admin else []))
 
     @classmethod
     def of(cls, caller: Caller, *, signed_in: bool) -> "Visitor":

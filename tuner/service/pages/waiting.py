@@ -27,7 +27,7 @@ from ..forms import Form, csrf_field
 from ..parts import CampaignName, Parts, ServiceParts
 from ..problems import Problem
 from .frames import address_of
-from .queue import buttons_of, like, may_change, standing_of
+from .queue import GOES_ON, buttons_of, like, may_change, standing_of
 from .rendering import FILLED_HEADERS, rendered
 from .site import page
 
@@ -112,10 +112,9 @@ def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> Standi
     log: Sequence[str] = ()
     if entry.state is QueueState.FAILED:
         log = last_lines(log_file(store, parts.dispatcher.user_dirs, entry.name), LOG_LINES)
-    standing = standing_of(store, entry, parts.offered.starts)
     found = _found(parts, entry)
     values = {
-        "standing": standing,
+        **standing_of(store, entry, parts.offered.starts),
         "buttons": buttons_of(entry),
         "may_change": may_change(entry, caller_of(request)),
         "admin": caller_of(request).scope.covers(AccessScope.ADMIN),
@@ -127,7 +126,7 @@ def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> Standi
     }
     mark = sha256(repr(values).encode()).hexdigest()[:12]
     html = rendered("queue/standing.html.j2", **values, csrf=csrf_field(request), mark=mark)
-    return StandingPart(html, mark, standing.goes_on)
+    return StandingPart(html, mark, entry.state in GOES_ON)
 
 
 def _found(parts: ServiceParts, entry: CampaignEntry) -> Sequence[Part]:

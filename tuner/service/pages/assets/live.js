@@ -87,6 +87,21 @@
   });
   if (state !== "form") setInterval(show, 1000);
 
+  /* a button that copies the text of an element; without JavaScript it is not shown */
+  document.documentElement.classList.add("scripted");
+  document.addEventListener("click", async event => {
+    const button = event.target.closest("[data-copies]");
+    if (!button) return;
+    const text = document.getElementById(button.dataset.copies);
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      told.textContent = button.textContent = "Copied";
+    } catch { /* only safe addresses have a clipboard: the text is marked, to be copied with a key */
+      getSelection().selectAllChildren(text);
+      told.textContent = button.textContent = "Press Ctrl+C";
+    }
+  });
+
   /* times as the reader's clock has them; without JavaScript they are in UTC, and say so */
   const zoned = new Intl.DateTimeFormat(undefined, {
     year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",

@@ -4,14 +4,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 
+from results.metrics import rate_text
 from results.record import TrialState
 from results.store.study_list import RateRow, StudyLists
 
 from ....study.names import COUNTED
+from ....words import counted
 
 MOST_POINTS, MOST_FASTEST = 400, 100
 """Full runs that are drawn, and those of the list that are the fastest."""
 _COUNTED = frozenset(kind.value for kind in COUNTED)
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A full run that was faster than all before it.
+
+    Attributes:
+        machine_s: seconds of all trials until then.
+    """
+
+    number: int
+    gflops: float
+    machine_s: float
 
 
 @dataclass
@@ -24,7 +39,7 @@ class CampaignTotals:
         counted: those that a budget of trials counts.
         full: how many full runs count.
         drawn: numbers of full runs that are drawn, in the order in which they were read; of many each so many-th.
-        improvements: numbers of the first full run, and of each faster one.
+        improvements: the first full run and each faster one, in the order in which they were read.
         spent_s: seconds of all trials until each of these, by its number.
         fastest: rates and numbers of the fastest full runs, the slowest of them first.
     """
@@ -37,10 +52,9 @@ class CampaignTotals:
     machine_s: float = 0.0
     full: int = 0
     drawn: list[int] = field(default_factory=list)
-    improvements: list[int] = field(default_factory=list)
+    improvements: list[Improvement] = field(default_factory=list)
     spent_s: dict[int, float] = field(default_factory=dict)
     fastest: list[tuple[float, int]] = field(default_factory=list)
-    _best: float = 0.0
     _each: int = 1
 
     def read(self, lists: StudyLists, campaign: str) -> bool:
@@ -70,9 +84,8 @@ class CampaignTotals:
         if not row.full or row.gflops is None:
             return
         self.full += 1
-        if row.gflops > self._best:
-            self._best = row.gflops
-            self.improvements.append(row.number)
+        if not self.improvements or row.gflops > self.improvements[-1].gflops:
+            self.improvements.append(Improvement(row.number, row.gflops, self.machine_s))
         if self.full % self._each == 0:
             self.drawn.append(row.number)
         self.spent_s[row.number] = self.machine_s
@@ -91,9 +104,42 @@ class CampaignTotals:
     @property
     def points(self) -> set[int]:
         """Numbers of the full runs that are drawn, with all that were faster than those before them."""
-        return {*self.drawn, *self.improvements}
+        return {*self.drawn, *(one.number for one in self.improvements)}
 
     def listed(self, newest: int) -> list[int]:
         """Numbers of the trials of the list: the newest, and the fastest of the others below them."""
         first = range(self.begun, max(0, self.begun - newest), -1)
         return [*first, *sorted({number for _, number in self.fastest} - {*first}, reverse=True)]
+
+
+WIDE, HIGH, AIR = 100, 30, 3
+"""Of the small picture of a growth, and what is free above and below its line."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the best rate of a campaign grew, as a small picture.
+
+    Attributes:
+        line: its points as SVG wants them: machine time from 0 to `WIDE`, the rate from `HIGH` up to 0.
+        told: the same in a sentence.
+    """
+
+    line: str
+    told: str
+
+
+def growth_of(totals: CampaignTotals) -> Growth | None:
+    """Draw how the best rate grew; None before the first full run."""
+    steps = totals.improvements
+    if not steps:
+        return None
+    low, high, whole_s = steps[0].gflops, steps[-1].gflops, totals.machine_s or 1.0
+    corners = list[str]()
+    for step in steps:
+        x = round(WIDE * step.machine_s / whole_s, 1) if corners else 0
+        part = (step.gflops - low) / (high - low) if high > low else 0.5
+        corners += [f"H{x}", f"V{round(HIGH - AIR - (HIGH - 2 * AIR) * part, 1)}"]
+    line = f"M0 {corners[1][1:]}{''.join(corners[2:])}H{WIDE}"
+    grew = f"grew from {rate_text(low)} to {rate_text(high)}" if high > low else f"stayed at {rate_text(high)}"
+    return Growth(line, f"The best rate {grew} GFLOPS in {counted(totals.ended, 'trial')}.")

@@ -369,28 +369,35 @@ def time_left(study: Study, digest: CampaignTotals, now: datetime, session: int)
     Args:
         session: number of the session, from 0; the time of earlier ones is not known here.
     """
-    asked = study.options.get("budget")
-    budget = Budget(**asked) if isinstance(asked, dict) else Budget()
-    parts, left_s = [], list[float]()
+    budget, left_s, parts = _budget(study), seconds_left(study, digest, now, session), []
     if budget.trials is not None:
-        trials = max(0, budget.trials - digest.counted)
         parts.append(
             f"{min(digest.counted, budget.trials)} of {counted(budget.trials, 'trial')} of its budget are done"
         )
-        left_s += [trials * digest.machine_s / digest.ended] if digest.ended else []
+    if left_s is not None:
+        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
+        parts.append(f"about {duration(left_s)}{virtual} are left" if left_s > 0 else "its time is up")
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else None
+
+
+def seconds_left(study: Study, digest: CampaignTotals, now: datetime, session: int) -> float | None:
+    """The seconds until the first limit of the budget, 0 or less after it; None where nothing tells them."""
+    budget, left_s = _budget(study), list[float]()
+    if budget.trials is not None and digest.ended:
+        left_s.append(max(0, budget.trials - digest.counted) * digest.machine_s / digest.ended)
     if budget.run_s is not None:
         left_s.append(budget.run_s - digest.machine_s)
     if budget.wall_s is not None and study.simulated:
         left_s.append(budget.wall_s - digest.machine_s)
     elif budget.wall_s is not None and session == 0:
         left_s.append(budget.wall_s - (now - study.created_at).total_seconds())
-    if left_s:
-        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
-        parts.append(
-            f"about {duration(max(0.0, min(left_s)))}{virtual} are left" if min(left_s) > 0 else "its time is up"
-        )
-    text = ", ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else None
+    return min(left_s, default=None)
+
+
+def _budget(study: Study) -> Budget:
+    asked = study.options.get("budget")
+    return Budget(**asked) if isinstance(asked, dict) else Budget()
 
 
 def differences(record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None) -> list[str]:

@@ -1,16 +1,16 @@
 """Between a form as people filled it in and the document of a campaign."""
 
 import re
-from collections.abc import Iterable, KeysView, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
 from search_spaces.parameters.dimension import DIMENSIONS
 
 from ....messages.documents import MOST_SET, Document, document_of
-from ...forms import FIELD
+from ...forms import FIELD, FormFields
 from ...problems import LONGEST_PATH, Problem, wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
 
@@ -22,16 +22,6 @@ LINE_SHOWN = 80
 _SET = "set."
 Texts = Mapping[str, Sequence[str]]
 """What stands in the fields by their names; a field of ticks may have several."""
-
-
-class FieldsOfForm(Protocol):
-    """The fields of a form as a browser sends them."""
-
-    def keys(self) -> KeysView[str]:
-        """The names of all fields."""
-
-    def getlist(self, key: Any) -> list[str]:
-        """All values of a field."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +49,7 @@ class WrongFormError(Exception):
         self.errors = errors
 
 
-def texts_of_form(fields: FieldsOfForm) -> Texts:
+def texts_of_form(fields: FormFields) -> Texts:
     """What somebody filled in.
 
     Raises:

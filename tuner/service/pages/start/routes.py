@@ -26,7 +26,7 @@ from ...forms import Form, csrf_field
 from ...problems import Problem
 from ...request_log import PREVIEW
 from ..frames import address_of
-from ..rendering import FILLED_HEADERS, StatedFact, rendered
+from ..rendering import FILLED_HEADERS, Fact, rendered
 from ..site import page
 from .choices import choices, fresh_texts
 from .fields import GROUPS
@@ -163,31 +163,31 @@ def _texts_of(store: Store, name: str) -> Texts:
     return {**texts_of_document(document), "priority": [str(entry.order.priority)]}
 
 
-def machine_facts(seen: HostView) -> list[StatedFact]:
+def machine_facts(seen: HostView) -> list[Fact]:
     """What is known of this machine without timing anything."""
     host, inventory = seen.host, seen.inventory
     facts = [
-        StatedFact("CPU", f"{host.cpu_model}, {counted(host.physical_cores, 'core')}"),
-        StatedFact("Memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"),
-        StatedFact("Rpeak", f"{four_digits(seen.rpeak.gflops)} GFLOPS"),
+        ("CPU", f"{host.cpu_model}, {counted(host.physical_cores, 'core')}"),
+        ("Memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"),
+        ("Rpeak", f"{four_digits(seen.rpeak.gflops)} GFLOPS"),
     ]
     if inventory is None:
-        return [*facts, StatedFact("Missing", without_paths(seen.missing))]
+        return [*facts, ("Missing", without_paths(seen.missing))]
     names = [entry.name for entry in inventory.blas]
     mpis = [f"{mpi.name} {mpi.version}" for mpi in inventory.mpis]
-    return [*facts, StatedFact("BLAS", ", ".join(names)), StatedFact("MPI", ", ".join(dict.fromkeys(mpis)))]
+    return [*facts, ("BLAS", ", ".join(names)), ("MPI", ", ".join(dict.fromkeys(mpis)))]
 
 
-def preview_facts(seen: Preview) -> list[StatedFact]:
+def preview_facts(seen: Preview) -> list[Fact]:
     """What would come of a campaign."""
     expected = seen.expected
-    facts = [StatedFact("Works on", listed(list(seen.nodes)) + (", by simulating" if expected.simulated else ""))]
+    facts = [("Works on", listed(list(seen.nodes)) + (", by simulating" if expected.simulated else ""))]
     if seen.points is not None:
-        facts.append(StatedFact("Space", f"{counted(seen.points, 'valid combination')}"))
-    facts.append(StatedFact("Ends after", expected.limits + (" of the virtual cluster" if expected.simulated else "")))
+        facts.append(("Space", f"{counted(seen.points, 'valid combination')}"))
+    facts.append(("Ends after", expected.limits + (" of the virtual cluster" if expected.simulated else "")))
     if expected.usd is not None:
-        facts.append(StatedFact("Costs", f"about {dollars(expected.usd)} of the machine's time"))
-    return [*facts, StatedFact("Before it", _before(seen))]
+        facts.append(("Costs", f"about {dollars(expected.usd)} of the machine's time"))
+    return [*facts, ("Before it", _before(seen))]
 
 
 def _before(seen: Preview) -> str:
