@@ -294,4 +294,4 @@ def live_specification(figure: Drawable) -> str:
 
 
 def _json(spec: Spec) -> str:
-    return json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c")
+    return json.dumps(spec, separators=(",", ":"), ensure_ascii=False).replace("<", r"\u003c").replace("&", r"\u0026")

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field, replace
+from copy import deepcopy
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 from time import monotonic
@@ -135,8 +136,7 @@ class Answers:
         key, stamp = (study.name, study.created_at), self._stamp(study, self._store.lists.extent(study.name))
 
         def added_up() -> CampaignTotals:
-            known = self._totals.latest(key) or CampaignTotals()
-            totals = replace(known, running={*known.running}, improvements=[*known.improvements], cells={**known.cells})
+            totals = deepcopy(self._totals.latest(key)) or CampaignTotals()
             totals.read(self._store.lists, study.name)
             return totals
 

@@ -7,7 +7,7 @@ const figures = (() => {
   const known = new Map();
   let work = Promise.resolve();
 
-  const told = figure => figure.querySelector("script[type='application/json']").textContent;
+  const told = figure => figure.querySelector(".spec").textContent;
   const element = (name, words, more = {}) => Object.assign(document.createElement(name), { textContent: words }, more);
 
   function sized(text, wide, whole) {

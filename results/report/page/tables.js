@@ -1,5 +1,6 @@
 "use strict";
-// Lets long tables of numbers be sorted by each head and filtered by a word; without it they are as they were sent.
+// Lets long tables of numbers be sorted by each head and filtered by words or as "NB>100 kernel=Zen"; of one whose rows are
+// compared, columns can be chosen, and two rows be marked to see in what they differ. Without it they are as they were sent.
 (() => {
   const LONG = 8, asked = new Map(), words = new Intl.Collator(undefined, { numeric: true });
   let held = null;
@@ -43,10 +44,72 @@
     }
     body.append(...rows);
   }
+  const nameOf = (head) => (head.querySelector(".sort") ?? head).textContent.trim();
+  const WANTED = { "=": (a, b) => a === 0, "!=": (a) => a !== 0, ">": (a) => a > 0, "<": (a) => a < 0, ">=": (a) => a >= 0, "<=": (a) => a <= 0 };
+  function conditions(table, words) {
+    const heads = [...table.tHead.rows[0].cells].map((head) => nameOf(head).toLowerCase());
+    return words.split(/\s+/).filter(Boolean).map((word) => {
+      const [, name, sign, text] = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word) ?? [], at = heads.indexOf(name);
+      if (at < 0) return (row) => row.textContent.toLowerCase().includes(word);
+      return (row) => {
+        const shown = row.cells[at].textContent.trim().toLowerCase();
+        return shown !== "" && WANTED[sign](compare(shown, text));
+      };
+    });
+  }
   function filter(table, state) {
-    const rows = [...table.tBodies[0].rows], wanted = state.word.trim().toLowerCase();
-    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
-    if (state.told) state.told.textContent = wanted ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    const rows = [...table.tBodies[0].rows], wanted = conditions(table, state.word.trim().toLowerCase());
+    for (const row of rows) row.hidden = !wanted.every((fits) => fits(row));
+    if (state.told) state.told.textContent = wanted.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+  }
+  function choose(table, state) {
+    const heads = [...table.tHead.rows[0].cells];
+    for (const row of table.rows) [...row.cells].forEach((cell, at) => { cell.hidden = state.hidden.has(nameOf(heads[at])); });
+  }
+  function columns(table, state) {
+    const fold = document.createElement("details"), summary = document.createElement("summary");
+    summary.textContent = "Columns";
+    fold.className = "columns-of";
+    fold.append(summary);
+    for (const head of [...table.tHead.rows[0].cells].slice(1)) {
+      const label = document.createElement("label"), box = document.createElement("input"), name = nameOf(head);
+      box.type = "checkbox";
+      box.checked = !state.hidden.has(name);
+      box.addEventListener("change", () => {
+        if (box.checked) state.hidden.delete(name);
+        else state.hidden.add(name);
+        choose(state.table, state);
+      });
+      label.append(box, ` ${name}`);
+      fold.append(label);
+    }
+    state.line.append(fold);
+    state.differ = document.createElement("p");
+    state.differ.setAttribute("aria-live", "polite");
+    state.differ.textContent = "Mark two rows to see in what they differ.";
+    state.line.after(state.differ);
+  }
+  function differ(state) {
+    const heads = [...state.table.tHead.rows[0].cells].map(nameOf), known = new Map();
+    for (const row of state.table.tBodies[0].rows) known.set(row.cells[0].textContent.trim(), row);
+    const marked = state.marked.filter((name) => known.has(name)), [one, other] = marked.map((name) => known.get(name));
+    for (const [name, row] of known) row.querySelector("[type=checkbox]").checked = marked.includes(name);
+    if (!other) return;
+    const texts = heads.map((name, at) => [name, ...[one, other].map((row) => row.cells[at].textContent.trim() || "none")]);
+    const said = texts.slice(1).filter(([, a, b]) => a !== b).map(([name, a, b]) => `${name} ${a} and ${b}`);
+    state.differ.textContent = `${heads[0]} ${marked.join(" and ")}: ${said.join(", ") || "no difference"}.`;
+  }
+  function marks(table, state) {
+    for (const row of table.tBodies[0].rows) {
+      const box = document.createElement("input"), name = row.cells[0].textContent.trim();
+      box.type = "checkbox";
+      box.setAttribute("aria-label", `Mark ${nameOf(table.tHead.rows[0].cells[0])} ${name}`);
+      box.addEventListener("change", () => {
+        state.marked = box.checked ? [...state.marked, name].slice(-2) : state.marked.filter((one) => one !== name);
+        differ(state);
+      });
+      row.cells[0].prepend(box, " ");
+    }
   }
   function field(table, state) {
     const place = table.closest(".scroll") ?? table, line = document.createElement("p"), label = document.createElement("label");
@@ -55,6 +118,7 @@
     state.told.setAttribute("aria-live", "polite");
     line.className = "rows-with";
     input.type = "search";
+    input.placeholder = table.classList.contains("compared") ? "NB>100 kernel=Zen" : "";
     input.autocomplete = "off";
     label.append("Only rows with ", input);
     line.append(label, " ", state.told);
@@ -63,6 +127,8 @@
       filter(state.table, state);
     });
     place.before(line);
+    state.line = line;
+    if (table.classList.contains("compared")) columns(table, state);
   }
   function head(cell, at, state, key) {
     const button = document.createElement("button");
@@ -84,7 +150,7 @@
     const heads = table.tHead?.rows[0], rows = table.tBodies[0]?.rows ?? [];
     if (!heads || rows.length <= LONG || !heads.querySelector(".number") || table.classList.contains("heat")) return;
     if (heads.querySelector(".sort")) return;
-    const key = keyOf(table), state = asked.get(key) ?? { column: null, down: false, word: "", told: null };
+    const key = keyOf(table), state = asked.get(key) ?? { column: null, down: false, word: "", told: null, hidden: new Set(), marked: [] };
     asked.set(key, state);
     state.table = table;
     [...rows].forEach((row, at) => { row.dataset.sent = at; });
@@ -92,6 +158,10 @@
     if (!state.told && !table.closest("form")) field(table, state);
     order(table, state);
     filter(table, state);
+    if (!table.classList.contains("compared")) return;
+    marks(table, state);
+    choose(table, state);
+    differ(state);
   }
   function all() {
     document.querySelectorAll("table").forEach(begin);

@@ -59,7 +59,7 @@ def test_the_front_of_a_simulated_study_is_a_page_that_says_what_was_simulated(h
     page = page_of(studies)
     assert "Simulated, not measured: SimGrid &lt;3&gt;" in page
     assert "Its figures are &lt;b&gt;guessed&lt;/b&gt;." in page
-    (spec,) = [part.partition("</script>")[0] for part in page.split('<script type="application/json">')[1:]]
+    (spec,) = [part.partition("</code>")[0] for part in page.split('<code class="spec" hidden>')[1:]]
     series = [row["series"] for row in json.loads(spec)["data"]["values"]]
     assert sorted(series) == ["front"] * 4 + ["other configurations"] * 4
 

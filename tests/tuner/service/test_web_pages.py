@@ -87,7 +87,7 @@ def test_only_our_own_style_and_script_are_let_work(client: TestClient, store: S
     keep(store, a_study("other", space_text=""), [finished(1, study="other")])
     answer = client.get(address)
     policy = answer.headers["content-security-policy"]
-    inline = Elements(re.sub(r'<script type="application/json">.*?</script>', "", answer.text)).of("style", "script")
+    inline = Elements(answer.text).of("style", "script")
     assert inline
     for text in filter(None, inline):  # a script with an address has none
         assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy

@@ -23,7 +23,7 @@ from results.store.store import Store
 ADDRESS = "/campaigns/study"
 SHOWN = """() => {
   const copy = document.body.cloneNode(true);
-  copy.querySelectorAll("#live, noscript").forEach(one => one.remove());
+  copy.querySelectorAll("#live, noscript, .live, .menu").forEach(one => one.remove());
   copy.removeAttribute("sse-connect");
   for (const one of [copy, ...copy.querySelectorAll("*")])
     for (const name of one.getAttributeNames())
