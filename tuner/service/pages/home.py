@@ -258,10 +258,8 @@ def machines(offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequenc
     running = [entry for entry in entries if entry.state is QueueState.RUNNING]
     here = platform.node()
     busy = [*_busy(running, (here,)), *(name for name, host in at_work if host == here)]
-    return [
-        (f"{here} (this machine)", "", list(dict.fromkeys(busy)), ""),
-        *(_cluster(name, offered, running) for name in sorted(offered.clusters)),
-    ]
+    clusters = (_cluster(name, offered, running) for name in sorted(offered.clusters))
+    return [(f"{here} (this machine)", "", list(dict.fromkeys(busy)), ""), *clusters]
 
 
 def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Machine:
