@@ -27,6 +27,11 @@ STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled",
 NAMED = ("N", "NB", "grid", "blas", "layout")
 """What the answer in short tells of its configuration."""
 NOT_KNOWN = "Not known"
+FIGURE_NAMES = {
+    "percent_of_peak": "Of what the cores can do",
+    "usd_per_gflops": "Price of a GFLOPS",
+    "mflops_per_watt": "Rate of a watt",
+}
 SCATTER = 2.0
 """Runs of one configuration that differ by more than this factor tell between which rates it is, and no single one."""
 
@@ -51,7 +56,7 @@ def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Car
     facts = (("why", why if often == len(failed) else f"{why} ({often} of {len(failed)})"),)
     all_ = "its only trial failed" if count == 1 else f"all {count:,} trials failed"
     following = f"`hpltune show {name} {told.number}` tells all of trial {told.number}, with what it printed."
-    return Card(((study.workload.title, "No result", "", all_),), facts, following)
+    return Card((("Best configuration", "No result", "", f"{study.workload.title}: {all_}"),), facts, following)
 
 
 def _scatters(first: Ranked) -> bool:
@@ -93,8 +98,10 @@ def _tiles(summary: StudySummary, first: Ranked) -> Iterator[Tile]:
     if not _scatters(first):
         for name, value in figures(machine, first.expected_gflops, first).items():
             peak = name == "percent_of_peak"
-            told = ("Of what the cores can do", f"of {peak_words(study)}") if peak else ("For its rate", "of the best")
-            yield told[0], merit_text(name, value), "%" if peak else unit_of(name, machine), told[1]
+            of, unit = (
+                (f"of {peak_words(study)}", "%") if peak else ("of the best configuration", unit_of(name, machine))
+            )
+            yield FIGURE_NAMES[name], merit_text(name, value), unit, of
     if predicted is not None:
         gain = predicted.gain_percent
         known = NOT_KNOWN if gain is None else f"{gain:+.1f}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Folded, Part, Report, Sentence, Tone
+from results.report.model import Beside, Drawable, Folded, Part, Report, Sentence, Tone
 
 from ..machine.equipment import CONTAINER, MODULES, WRAP, host_count
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
@@ -78,7 +78,12 @@ class Context:
 
     def captioned(self, parts: Iterable[Part]) -> list[Part]:
         """Parts of a report whose figures say where they are from."""
-        return [self.figure(part) if isinstance(part, Drawable) else part for part in parts]
+        return [self._captioned(part) for part in parts]
+
+    def _captioned(self, part: Part) -> Part:
+        if isinstance(part, Folded | Beside):
+            return replace(part, parts=tuple(self.captioned(part.parts)))
+        return self.figure(part) if isinstance(part, Drawable) else part
 
     def figure(self, drawn: Drawn) -> Drawn:
         """The figure with where it is from, unless it says so already."""

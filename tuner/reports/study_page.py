@@ -122,12 +122,19 @@ class StudyPage:
     def tab(self, name: str) -> list[Part]:
         """One of the parts of TABS below the answer at a glance; nothing where the study has none of it."""
         made: Mapping[str, Callable[[], Sequence[Part]]] = {
-            "ranking": lambda: [*self._answer(others=True), *self._way()],
+            "ranking": self._ranking,
             "parameters": lambda: _in_short("All that the runs tell of the parameters", self._explained()),
             "memory": lambda: whole_memory(self.found.predicted, self.found.confirmed),
             "machine": self._machine,
         }
         return self.found.context.captioned(made[name]())
+
+    def _ranking(self) -> list[Part]:
+        """The best configurations and how they were found, with what is drawn of them folded below."""
+        parts = [*self._answer(others=True), *self._way()]
+        drawn = tuple(part for part in parts if isinstance(part, Drawable))
+        shown = [part for part in parts if part not in drawn]
+        return [*shown, *([Folded("Figures of all runs", drawn)] if drawn else [])]
 
     def _card(self) -> list[Card]:
         """The answer at a glance; none while nothing is known."""
@@ -173,7 +180,7 @@ class StudyPage:
             rounds = LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published if others else None
         known = [known_table(published.machines, "Published results", cpu=False)] if published else []
-        return [*rounds, *summary.parts(SHOWN, others=others), *known]
+        return [*rounds, *summary.parts(SHOWN, others=others, short=True), *known]
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
@@ -206,8 +213,11 @@ class StudyPage:
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
         network = messages(self.found.probes)
-        facts = facts_table("", (*rows, *programs))
-        return [facts, *([network] if network else []), *_in_short("What it did during the runs", self._meanwhile())]
+        meanwhile = (*([network] if network else []), *self._meanwhile())
+        return [
+            facts_table("", (*rows, *programs)),
+            *([Folded("What it did during the runs", meanwhile)] if meanwhile else []),
+        ]
 
     def _meanwhile(self) -> list[Part]:
         """What was measured of the machine during runs, and how it was over the time of some; nothing if none ran."""
@@ -241,7 +251,8 @@ class StudyPage:
             file = self.study.workload.input_name
             parts += [Sentence(f"{file} of trial {best.number}:"), Copied(best.hpl_dat.rstrip(), columns=file)]
         reached = ranks_got_table(best) if parse_unlike(best.errors_text) else None
-        return [*parts, programs_table(self.study, best), *([reached] if reached else [])]
+        ran = (programs_table(self.study, best), *([reached] if reached else []))
+        return [*parts, Folded("What it ran with", ran)]
 
     def _place(self) -> str:
         """The machine in a few words."""

@@ -12,7 +12,7 @@ from record_builders import DISTURBED, QUIET, a_study, begun, finished
 from hpl.sizing import flop_count, fraction_done
 from hpl.witness import PowerSeries, of_run
 from results.record import Kind, TrialRecord
-from results.report.model import Figure, Sentence, Timeline
+from results.report.model import Figure, Sentence, Timeline, inner_parts
 from results.store.store import Store
 from tuner.commands.stored.plot import PlotRequest, plot
 from tuner.commands.stored.report import page_of
@@ -134,7 +134,7 @@ def store(home: Path) -> Iterator[Store]:
 
 
 def test_a_page_has_the_line_of_time_of_the_best_run_and_of_disturbed_ones(store: Store) -> None:
-    parts = page_of(store, store.study("study")).report().parts
+    parts = list(inner_parts(page_of(store, store.study("study")).report().parts))
     lines = [part for part in parts if isinstance(part, Timeline)]
     assert [line.title for line in lines] == [
         "What the machine did during trial 1, 13.70 GFLOPS",

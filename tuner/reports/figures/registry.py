@@ -151,6 +151,7 @@ KINDS = (
         "all full runs over time, and the best so far",
         "a full run",
         lambda of: runs_figure(of.study, of.records),
+        in_story=False,
     ),
     FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),

@@ -1,5 +1,6 @@
 """A real browser watches a campaign whose trials others write meanwhile."""
 
+import re
 from contextlib import AbstractContextManager
 
 import pytest
@@ -39,10 +40,13 @@ def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
         rows = page.get_by_role("table", name="Trials").locator("tbody tr")
         expect(rows).to_have_count(3)
         expect(rows.first).to_contain_text("88.50")
-        expect(page.locator("#all-full-runs .live path[href$='trials/3']")).to_be_attached()
+        points = page.locator("#all-full-runs .live .mark-symbol path")
+        expect(points).to_have_count(3)
         store.end_study(NAME, "complete")
         expect(page.get_by_role("status")).to_contain_text("It is complete.")
         expect(page.get_by_role("region", name="Running now")).to_have_count(0)
+        points.last.click()
+        expect(page).to_have_url(re.compile("/trials/3$"))
 
 
 def test_tabs_show_one_part_at_a_time_and_read_it_when_it_is_opened(
@@ -65,7 +69,8 @@ def test_tabs_show_one_part_at_a_time_and_read_it_when_it_is_opened(
 def test_two_trials_are_compared_and_columns_chosen(browser: Browser, service: OpenService, store: Store) -> None:
     store.create_study(a_study(NAME))
     for number in range(10):
-        end(store, begin(store, NAME, params={"NB": 64 + 32 * number, "grid": "1x2", "blas": "openblas"}), 70.0 + number)
+        params = {"NB": 64 + 32 * number, "grid": "1x2", "blas": "openblas"}
+        end(store, begin(store, NAME, params=params), 70.0 + number)
     with visited(browser, service) as page:
         table = page.get_by_role("table", name="Trials")
         table.get_by_role("checkbox", name="Mark trial 9").check()
