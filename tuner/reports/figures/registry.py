@@ -177,7 +177,7 @@ KINDS = (
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind(
         "convergence",
-        "the best rate so far against machine time, for each library that was searched on its own",
+        "the best rate so far against machine time",
         "a full run",
         lambda of: growth_of_study(of.study, of.records),
         in_story=False,

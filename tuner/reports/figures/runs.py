@@ -63,7 +63,6 @@ def runs_figure(
         axis,
         "GFLOPS",
         (best, *points),
-        in_text=True,
         caption=" ".join(filter(None, caption)),
         legend=", ".join(by).replace("blas", "BLAS"),
     )
@@ -90,7 +89,9 @@ def growth(of_each: Mapping[str, Sequence[TrialRecord]], legend: str) -> Figure 
     )
     title = f"How the best rate{f' of each {legend}' if legend else ''} grew"
     caption = "Each line is the best rate of a full run so far."
-    return Figure(title, MACHINE, "GFLOPS", series, legend=legend, caption=caption) if series else None
+    return (
+        Figure(title, MACHINE, "GFLOPS", series, in_text=not legend, legend=legend, caption=caption) if series else None
+    )
 
 
 def _timed(study: Study, records: Sequence[TrialRecord]) -> tuple[str, Timed]:
