@@ -11,8 +11,7 @@ from ..explain.variance import PLUS_MINUS
 from ..words import counted
 
 CAPTION = (
-    "The model tells each cell with all else at its best. A cell with lines and a number in brackets is its guess: no "
-    f"run had this pair. {PLUS_MINUS}"
+    "The model tells each cell with all else at its best. A number in brackets is its guess: no run had this pair."
 )
 
 
@@ -56,7 +55,7 @@ def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
 
 def _note(sd: float | None, runs: int) -> str:
     """Say how sure a cell is, and how many runs it has."""
-    sure = "" if sd is None else f"± {half_95(sd):.1f}, "
+    sure = "" if sd is None else f"95 % interval ± {half_95(sd):.1f}, "
     return f"{sure}{counted(runs, 'run')}" if runs else f"{sure}not run"
 
 

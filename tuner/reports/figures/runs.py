@@ -24,7 +24,6 @@ LEAST = 0.1
 """Part of the runs that must have another value than most have."""
 OTHER, BEST = "other", "best so far"
 MINUTES, MACHINE = "minutes since the study began", "machine time of all trials in minutes"
-HOLLOW = "Hollow: something disturbed the run."
 Timed = Sequence[tuple[float, TrialRecord]]
 """Full runs by the time when they had ended."""
 
@@ -56,7 +55,6 @@ def runs_figure(
         f"Of {len(timed):,} runs {len(shown):,} are drawn, with all that were faster than those before."
         if len(shown) < len(timed)
         else "",
-        HOLLOW if any(record.disturbed for _, record in shown) else "",
     ]
     return Figure(
         "All full runs",
