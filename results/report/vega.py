@@ -267,18 +267,11 @@ def _layers(
     """Yield what is drawn on each other, from behind, each with the looks of the rows that it is for."""
     ends = {up: {"field": "low", "type": "quantitative", "title": figure.y_axis}, f"{up}2": {"field": "high"}}
     known = [{"filter": "isValid(datum.low)"}]
-    shapes = {
-        "field": "series",
-        "type": "nominal",
-        "scale": {
-            "domain": [one.name for one in drawn],
-            "range": [
-                "stroke" if one.dashes or one.bare or one.steps else SHAPES[place % len(SHAPES)]
-                for place, one in _numbered(drawn)
-            ],
-        },
-        "legend": legend,
-    }
+    range_ = [
+        "stroke" if one.dashes or one.bare or one.steps else SHAPES[place % len(SHAPES)]
+        for place, one in _numbered(drawn)
+    ]
+    shapes = _by("series", "nominal", scale={"domain": [one.name for one in drawn], "range": range_}, legend=legend)
     beside: Spec = {}
     if _lanes(figure) > 1 and not figure.stacked:
         beside = {f"{across}Offset": {"field": "series", "sort": [one.name for one in drawn]}}
@@ -286,23 +279,13 @@ def _layers(
     if uncertain:
         yield ("line", "bare"), {"mark": {"type": "area", "opacity": 0.25}, "encoding": ends, "transform": known}
     bar: Spec = {"type": "bar", "cornerRadiusEnd": 2}
-    yield (
-        ("bar",),
-        {
-            "mark": bar | _single(drawn),
-            "encoding": {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure),
-        },
-    )
+    bars = {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure)
+    yield ("bar",), {"mark": bar | _single(drawn), "encoding": bars}
     if uncertain:
-        whisker = {"type": "rule", "strokeWidth": 1.5}
-        yield (
-            ("bar",),
-            {"mark": whisker, "encoding": ends | beside | {"color": {"value": "currentColor"}}, "transform": known},
-        )
-        yield (
-            ("point", "dash"),
-            {"mark": {"type": "rule", "strokeWidth": 1.5, **_single(drawn)}, "encoding": ends, "transform": known},
-        )
+        whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
+        dark = ends | beside | {"color": {"value": "currentColor"}}
+        yield ("bar",), {"mark": whisker, "encoding": dark, "transform": known}
+        yield ("point", "dash"), {"mark": whisker | _single(drawn), "encoding": ends, "transform": known}
     line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
     order: Spec = {"order": {"field": "n", "type": "quantitative"}}
     thin = {"strokeWidth": {"condition": {"test": "datum.look === 'bare'", "value": 1.1}, "value": 1.8}}
@@ -320,10 +303,8 @@ def _layers(
     if any(written) and not any(is_bars(one) for one in drawn):
         words = {"text": {"field": "label"}, "color": {"value": "currentColor"}}
         mark = {"type": "text", "align": "left", "dx": 6, "dy": -6}
-        yield (
-            ("line", "point", "dash", "text"),
-            {"mark": mark, "encoding": words, "transform": [{"filter": "isValid(datum.label)"}]},
-        )
+        known = [{"filter": "isValid(datum.label)"}]
+        yield ("line", "point", "dash", "text"), {"mark": mark, "encoding": words, "transform": known}
 
 
 def _single(drawn: Sequence[Series]) -> Spec:
@@ -391,59 +372,43 @@ def _heat_map(figure: Matrix, room: int) -> Spec:
         guessed = bool(figure.guessed) and figure.guessed[i][j]
         row["text"] = f"({cell:.3g})" if guessed else f"{cell:.3g}"
         values.append(row | ({"guessed": True} if guessed else {}))
-    told = [
-        ("y", figure.y_axis),
-        ("x", figure.x_axis),
-        ("value", figure.unit),
-        *([("note", "about")] if figure.notes else []),
-    ]
+    told = [_by("y", "nominal", title=figure.y_axis), _by("x", "nominal", title=figure.x_axis)]
+    told += [_by("value", title=figure.unit, format=",.4~g")]
+    told += [_by("note", "nominal", title="about")] if figure.notes else []
     pale, deep = ("#{:02x}{:02x}{:02x}".format(*colour) for colour in (PALE, DEEP))
     scale = {"domain": [low, high if high > low else low + 1.0], "range": [pale, deep], "interpolate": "rgb"}
     axis = {"domain": False, "ticks": False, "grid": False, "labelOverlap": False}
     few = len(figure.columns) <= MOST_CELLS_IN_A_ROW
     turned = {"labelAngle": -90} if sum(map(len, figure.columns)) > room else {"labelAngle": 0}
-    colour = {"field": "value", "type": "quantitative", "scale": scale}
-    legend = {
-        "title": figure.unit,
-        "gradientLength": 3 * max(20, min(60, room - max(map(len, figure.rows), default=0))),
-        "titleLimit": 420,
-    }
-    cell_mark: Spec = {
-        "mark": {"type": "rect", "strokeDash": [3, 2]},
-        "encoding": {
-            "color": {**colour, "legend": legend},
-            "tooltip": [
-                {"field": key, "title": title} | ({"type": "quantitative", "format": ",.4~g"} if key == "value" else {})
-                for key, title in told
-            ],
-            "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
-        },
+    long = max(map(len, figure.rows), default=0)
+    legend = {"title": figure.unit, "gradientLength": 3 * max(20, min(60, room - long)), "titleLimit": 420}
+    painted = {
+        "color": _by("value", scale=scale, legend=legend),
+        "tooltip": told,
+        "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
     }
     white = f"datum.value > {low + _dark_from() * (high - low):.7g}"
-    number: Spec = {
-        "mark": {"type": "text"},
-        "encoding": {
-            "text": {"field": "text"},
-            "color": {"condition": {"test": white, "value": "white"}, "value": "black"},
-        },
-    }
+    ink = {"condition": {"test": white, "value": "white"}, "value": "black"}
+    number: Spec = {"mark": {"type": "text"}, "encoding": {"text": {"field": "text"}, "color": ink}}
     return {
         "width": WIDTH,
         "autosize": FITTED,
         "height": HEAT_ROW * len(figure.rows),
         "data": {"name": ROWS, "values": values},
         "encoding": {
-            "x": {
-                "field": "x",
-                "type": "ordinal",
-                "sort": list(figure.columns),
-                "title": figure.x_axis,
-                "axis": axis | turned,
-            },
-            "y": {"field": "y", "type": "ordinal", "sort": list(figure.rows), "title": figure.y_axis, "axis": axis},
+            "x": _by("x", "ordinal", sort=list(figure.columns), title=figure.x_axis, axis=axis | turned),
+            "y": _by("y", "ordinal", sort=list(figure.rows), title=figure.y_axis, axis=axis),
         },
-        "layer": [cell_mark, *([number] if few else [])],
+        "layer": [
+            {"mark": {"type": "rect", "strokeDash": [3, 2]}, "encoding": painted},
+            *([number] if few else []),
+        ],
     }
+
+
+def _by(field: str, kind: str = "quantitative", **more: Any) -> Spec:
+    """Encode a field of the rows."""
+    return {"field": field, "type": kind, **more}
 
 
 def luminance(colour: Sequence[float]) -> float:
@@ -473,40 +438,32 @@ def _time_row(figure: Timeline, row: Figure, *, first: bool, last: bool) -> Spec
     heights = [y for one in row.series for y in one.y]
     low, high = (0.0 if row.from_zero else min(heights)), max(heights)
     more = 0.0 if row.from_zero else max(0.0, LEAST_SPAN * abs(high) - (high - low)) / 2
-    x: Spec = {"field": "x", "type": "quantitative", "title": figure.rows[0].x_axis if last else None}
-    x |= {
-        "scale": {"nice": False, "padding": 10, "zero": False},
-        "axis": {"grid": False, "labels": last, "ticks": last},
-    }
-    y: Spec = {"field": "y", "type": "quantitative", "title": None, "axis": {"tickCount": 3}}
-    y |= {"scale": {"domain": [low - more, high + more if high + more > low else low + 1.0], "nice": True}}
-    told = [
-        {"field": "x", "title": row.x_axis, "format": ",.4~g"},
-        {"field": "y", "title": row.y_axis, "format": ",.5~g"},
-    ]
-    bare = all(one.bare for one in row.series)
-    line: Spec = {
-        "mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 1.8},
-        "encoding": {"x": x, "y": y, "tooltip": told},
-    }
-    if not bare:
-        line["mark"]["point"] = {"size": 14, "color": COLOURS[0]}
+    x = _by("x", title=figure.rows[0].x_axis if last else None)
+    x |= {"scale": {"nice": False, "padding": 10, "zero": False}}
+    x |= {"axis": {"grid": False, "labels": last, "ticks": last}}
+    domain = [low - more, high + more if high + more > low else low + 1.0]
+    y = _by("y", title=None, axis={"tickCount": 3}, scale={"domain": domain, "nice": True})
+    told = [_by("x", title=row.x_axis, format=",.4~g"), _by("y", title=row.y_axis, format=",.5~g")]
+    mark: Spec = {"type": "line", "color": COLOURS[0], "strokeWidth": 1.8}
+    if not all(one.bare for one in row.series):
+        mark["point"] = {"size": 14, "color": COLOURS[0]}
+    line: Spec = {"mark": mark, "encoding": {"x": x, "y": y, "tooltip": told}}
     shade: Spec = {
         "data": {"values": [{"from": begin, "to": end} for begin, end in figure.shaded]},
         "mark": {"type": "rect", "color": GREY, "opacity": 0.25},
-        "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+        "encoding": {"x": _by("from"), "x2": {"field": "to"}},
     }
     moment: Spec = {
         "data": {"values": [{"at": at, "name": name} for at, name in figure.moments]},
         "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
-        "encoding": {"x": {"field": "at", "type": "quantitative"}},
+        "encoding": {"x": _by("at")},
     }
     middle = sum(at for at, _ in figure.moments) / max(1, len(figure.moments))
     names = [
         {
             "data": {"values": [{"at": at, "name": name}]},
             "mark": {"type": "text", "align": side, "dx": 4 if side == "left" else -4, "y": 6},
-            "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "name"}},
+            "encoding": {"x": _by("at"), "text": {"field": "name"}},
         }
         for at, name in figure.moments
         for side in ("left" if at < middle else "right",)
@@ -545,6 +502,7 @@ def _lane_group(figure: Gantt, group: LaneGroup, room: int, *, first: bool, last
     shown = list(range(0, count, step))
     axis = {"values": shown, "labelExpr": f"{[lane.name for lane in group.lanes]}[datum.value]", "grid": False}
     axis |= {"ticks": False, "domain": False, "labelOverlap": False, "tickCount": len(shown)}
+    legend = {**_legend(names, room), "symbolStrokeColor": GREY, "symbolStrokeWidth": 1, "symbolType": "square"}
     scale = {"domain": [-0.75 if group.steps else -0.5, count - 0.5], "reverse": True, "nice": False, "zero": False}
     x: Spec = {"field": "at", "type": "quantitative", "title": figure.x_axis if last else None}
     x |= {
@@ -555,31 +513,14 @@ def _lane_group(figure: Gantt, group: LaneGroup, room: int, *, first: bool, last
         "mark": {"type": "area", "line": False, "interpolate": "linear", "strokeWidth": 0},
         "encoding": {
             "x": x,
-            "y": {
-                "field": "low",
-                "type": "quantitative",
-                "title": figure.lane_axis,
-                "scale": scale,
-                "axis": axis,
-                "stack": None,
-            },
+            "y": _by("low", title=figure.lane_axis, scale=scale, axis=axis, stack=None),
             "y2": {"field": "high"},
-            "color": {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": names, "range": colours},
-                "legend": {
-                    **_legend(names, room),
-                    "symbolStrokeColor": GREY,
-                    "symbolStrokeWidth": 1,
-                    "symbolType": "square",
-                },
-            },
+            "color": _by("kind", "nominal", scale={"domain": names, "range": colours}, legend=legend),
             "detail": {"field": "lane"},
             "tooltip": [
                 {"field": "lane", "title": figure.lane_axis},
                 {"field": "kind", "title": "does"},
-                {"field": "part", "title": "of the time shown", "type": "quantitative", "format": ".1%"},
+                _by("part", title="of the time shown", format=".1%"),
             ],
             "opacity": {"condition": {"param": "shown", "value": 1}, "value": 0.15},
         },
@@ -590,7 +531,7 @@ def _lane_group(figure: Gantt, group: LaneGroup, room: int, *, first: bool, last
     marks: Spec = {
         "data": {"values": [{"at": at} for at in group.steps]},
         "mark": {"type": "rule", "color": "currentColor", "strokeWidth": 0.8},
-        "encoding": {"x": {"field": "at", "type": "quantitative"}, "y": {"datum": -0.75}, "y2": {"datum": -0.5}},
+        "encoding": {"x": _by("at"), "y": {"datum": -0.75}, "y2": {"datum": -0.5}},
     }
     height = max(8, min(16, 250 / count)) * count
     title = {"text": group.title, "fontWeight": "normal", "offset": 4}

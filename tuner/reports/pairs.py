@@ -6,10 +6,14 @@ from results.record import Study
 from results.report.model import Matrix, Part, Sentence, Table, Wrap, columns
 from results.stats.intervals import half_95
 
+from ..errors import TunerError
 from ..explain.pairs import Choice, Crossing
+from ..explain.taught_study import TaughtStudy
 from ..explain.variance import PLUS_MINUS
 from ..words import counted
 
+MOST_PAIRS = 2
+"""Pairs that a page shows."""
 CAPTION = (
     "The model tells each cell with all else at its best. A number in brackets is its guess: no run had this pair."
 )
@@ -118,3 +122,17 @@ def _legal_runs(crossing: Crossing) -> set[int]:
         for percent, count in zip(percents, runs, strict=True)
         if percent is not None
     }
+
+
+def strongest_pairs(taught: TaughtStudy, count: int = MOST_PAIRS) -> list[Matrix]:
+    """Draw the strongest pairs, the strongest first; none where no two parameters depend on each other."""
+    try:
+        crossings = taught.strongest(count)
+    except TunerError:
+        return []
+    return [_of_page(upright(crossing)) for crossing in crossings]
+
+
+def _of_page(crossing: Crossing) -> Matrix:
+    title = f"{crossing.one} by {crossing.other}: behind the best, all else at its best"
+    return crossing_matrix(title, crossing)
