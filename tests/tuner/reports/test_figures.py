@@ -86,7 +86,9 @@ def test_what_stands_behind_a_plus_minus_is_what_the_bars_of_the_figures_are_and
     assert {type(part) for part in told} >= {Table, Matrix, Sentence}
     for part in told:
         where = part.caption if isinstance(part, Table) else part
-        assert "95 %" in json.dumps(where if isinstance(where, str) else asdict(where), ensure_ascii=False), part
+        assert "95 %" in json.dumps(
+            where if isinstance(where, str) else asdict(where), default=str, ensure_ascii=False
+        ), part
 
 
 def test_each_value_is_drawn_behind_the_best_of_its_parameter_with_an_interval(taught: TaughtStudy) -> None:
