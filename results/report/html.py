@@ -258,7 +258,8 @@ def _of_diagram(figure: Figure) -> Cells:
         for i, x in enumerate(series.x):
             low, high = (_number(ends[i]) if ends else "" for ends in (series.low, series.high))
             label = next((told[i] for told in (series.labels, series.notes) if i < len(told)), "")
-            yield [series.name, x if isinstance(x, str) else _number(x), _number(series.y[i]), low, high, label]
+            y = _number(series.y[i]) if figure.y_axis else ""
+            yield [series.name, x if isinstance(x, str) else _number(x), y, low, high, label]
 
 
 @_cells.register
@@ -285,7 +286,19 @@ def drawing(figure: Drawable, number: int = 1) -> tuple[str, str]:
     told = _json(spec)
     head, _, rest = named_apart(drawn, number).partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=", "class=")))
-    return f'{kept} role="img" aria-label="{escape(figure.title, quote=True)}">{rest}', told
+    name = escape(f"{figure.title}. {_in_words(figure)}", quote=True)
+    return f'{kept} role="img" aria-label="{name}">{rest}', told
+
+
+def _in_words(figure: Drawable) -> str:
+    """Say what a figure shows to who cannot see it: the ends of its values, or what its caption says."""
+    series = figure.series if isinstance(figure, Figure) and figure.y_axis else ()
+    points = [(y, x, one.name) for one in series for x, y in zip(one.x, one.y, strict=True) if not isnan(y)]
+    if not isinstance(figure, Figure) or not points:
+        return figure.caption
+    low, (high, x, name) = min(points, key=lambda one: one[0])[0], max(points, key=lambda one: one[0])
+    at = x if isinstance(x, str) else f"{x:.4g}"
+    return f"{figure.y_axis}: {low:.4g} to {high:.4g}, the highest in {name}, at {figure.x_axis} {at}."
 
 
 def live_specification(figure: Drawable) -> str:

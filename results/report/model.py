@@ -195,6 +195,10 @@ def facts_table(title: str, facts: Iterable[tuple[str, str]]) -> Table:
     return Table(title, (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE)), shown, headless=True)
 
 
+HOLLOW = "Hollow: something disturbed the run."
+"""What the caption of a figure with hollow points ends with."""
+
+
 @dataclass(frozen=True)
 class Series:
     """Points of a figure that belong together.
@@ -203,7 +207,7 @@ class Series:
         x, y: numbers, or names on an axis of names.
         labels: what a point is called; none leaves them nameless.
         line: the points are joined.
-        bare: only the line is drawn and no marker, as for a curve that nobody measured.
+        bare: the line has no markers, as a curve that nobody measured; without a line, only its labels are written.
         low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval, and
             NaN none for that point.
         behind: it is drawn in grey behind the others, as what they are to be seen against.
@@ -244,7 +248,7 @@ class Figure:
     """A diagram, as its data: a renderer that cannot draw leaves it out.
 
     Attributes:
-        x_axis, y_axis: what the axes show, with units.
+        x_axis, y_axis: what the axes show, with units; "" for a y that is only a place, whose labels tell the value.
         x_log, y_log: each step of the axis is the same factor.
         lying: its bars lie, even where their names are short.
         in_text: a terminal may show its line, or its columns, in characters.
@@ -270,6 +274,10 @@ class Figure:
     legend: str = ""
     caption: str = ""
     origin: str = ""
+
+    def __post_init__(self) -> None:
+        if any(any(one.hollow) for one in self.series) and HOLLOW not in self.caption:
+            object.__setattr__(self, "caption", f"{self.caption} {HOLLOW}".strip())
 
 
 @dataclass(frozen=True)

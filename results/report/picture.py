@@ -16,18 +16,19 @@ from .vega import OF_PAPER, WIDTH, Spec, Theme, specification
 ENDINGS = (".png", ".svg", ".pdf")
 """Ends of the names of files that pictures can have."""
 CM_PER_INCH, POINTS_PER_INCH = 2.54, 72
-LETTER = 0.52
-"""How wide a letter is on average, in sizes of letters."""
+LETTER, BOLD = 0.57, 0.66
+"""How wide a letter is on average, in sizes of letters, and one of a title."""
 MOST_DOTS = 150_000_000
 """Of a PNG file; each takes four bytes of memory."""
 KEPT = 64
 """Drawings that a process keeps, because a page is drawn again when something else on it has changed."""
-NARROWEST = 120
+MARGIN = 40
+"""Beside a legend: the axis on the left."""
+NARROWEST = 60
 """A diagram without its axes, however long its names are."""
 _SIZE = re.compile(r'width="([\d.]+)(?:pt)?" height="([\d.]+)(?:pt)?"')
 _PLACES, _DIGITS = re.compile(r' (?:d|transform|[xy][12]?)="[^"]*"'), re.compile(r"(\.\d\d)\d+")
 _ARIA = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
-_COLUMNS = re.compile(r'"columns": ([2-9])')
 _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
@@ -82,15 +83,15 @@ def svg(spec: Spec, theme: Theme, width: float) -> tuple[Spec, str]:
 def _svg(themed: str, width: float) -> tuple[str, str]:
     import vl_convert  # noqa: PLC0415 - only what is drawn needs it
 
-    while True:
-        spec = json.loads(themed)
-        for view in (spec, *spec.get("vconcat", ())):
-            if "width" in view:
-                view["width"] = max(NARROWEST, view["width"] + round(width) - WIDTH)
-        drawn = _ARIA.sub("", vl_convert.vegalite_to_svg(spec))
-        if _size(drawn)[0] <= width + 1.0 or not _COLUMNS.search(themed):
-            return json.dumps(spec), _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
-        themed = _COLUMNS.sub(lambda found: f'"columns": {int(found[1]) - 1}', themed)  # its legend is too wide
+    spec = json.loads(themed)
+    for view in (spec, *spec.get("vconcat", ())):
+        if "width" in view:
+            view["width"] = max(NARROWEST, view["width"] + round(width) - WIDTH)
+    for view in spec.get("vconcat", ()):
+        letters = round(width / (BOLD * spec["config"]["axis"]["labelFontSize"]))
+        view["title"] |= {"text": wrap(view["title"]["text"], letters), "frame": "bounds"}
+    drawn = _ARIA.sub("", vl_convert.vegalite_to_svg(spec))
+    return json.dumps(spec), _PLACES.sub(lambda found: _DIGITS.sub(r"\1", found[0]), drawn)
 
 
 def named_apart(drawn: str, number: int) -> str:
@@ -112,8 +113,9 @@ def _titled(figure: Drawable, width: float, theme: Theme) -> Spec:
         if text
         for line in wrap(text, round(width / (LETTER * (theme.letters - 1))))
     ]
-    title = wrap(figure.title, round(width / (LETTER * (theme.letters + 1))))
-    return {**specification(figure), "title": {"text": title, "subtitle": below, "frame": "bounds"}}
+    title = wrap(figure.title, round(width / (BOLD * (theme.letters + 1))))
+    room = round((width - MARGIN) / (LETTER * theme.letters))
+    return {**specification(figure, room), "title": {"text": title, "subtitle": below, "frame": "bounds"}}
 
 
 def _below_each_other(panels: Sequence[str]) -> str:

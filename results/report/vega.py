@@ -38,10 +38,9 @@ ROW, HEAT_ROW, TIME_ROW = 22, 26, 80
 """How high a lying bar, a row of a heat map and one of a timeline are."""
 MOST_LABELS = 12
 """Points whose labels still fit beside each other."""
-MOST_LETTERS = 60
-"""Of names below bars; where there are more, the bars lie so that each name has a line of its own."""
-LEGEND_LETTERS = 64
-"""That have room beside each other in a legend, with the signs before the names."""
+ROOM = 62
+"""Letters that have room beside each other in a page's figure: in a legend, with the signs before the names, and below
+bars, which lie where there are more."""
 MOST_CELLS_IN_A_ROW = 12
 """Of a heat map; where there are more, their numbers do not fit into them."""
 MOST_NAMES = 16
@@ -113,28 +112,33 @@ OF_PAGES = Theme("currentColor", "currentColor", "var(--line)")
 OF_PAPER = Theme("#1c2128", "#57606a", "#c9d1d9", "white", "DejaVu Sans, Arial, sans-serif")
 
 
-def specification(figure: Drawable) -> Spec:
-    """Return a figure without its title and its theme; numbers that are none are null."""
+def specification(figure: Drawable, room: int = ROOM) -> Spec:
+    """Return a figure without its title and its theme; numbers that are none are null.
+
+    Args:
+        room: letters that stand beside each other in it.
+    """
     make = {Matrix: _heat_map, Timeline: _timeline, Gantt: _gantt, Figure: _diagram}[type(figure)]
-    drawn: Spec = make(figure)  # type: ignore[operator]
+    drawn: Spec = make(figure, room)  # type: ignore[operator]
     return {"$schema": SCHEMA, **drawn}
 
 
-def _diagram(figure: Figure) -> Spec:
+def _diagram(figure: Figure, room: int) -> Spec:
     """Draw points, lines and bars."""
     drawn = [one for one in figure.series if one.x]
     names = _names(figure)
-    lying = _lying(figure, names)
+    lying = _lying(figure, names, room)
+    legend = _legend_of(figure, drawn, room - max(map(len, names)) if lying else room)
     values = [row for one in sorted(drawn, key=lambda one: not one.behind) for row in _rows(figure, one, drawn)]
     looks = {row["look"] for row in values}
     known = {row["look"] for row in values if row.get("low") is not None}
     across, up = ("y", "x") if lying else ("x", "y")
-    encoding = {across: _across(figure, names, lying=lying), up: _up(figure, looks, lying=lying)}
+    encoding = {across: _across(figure, names, room, lying=lying), up: _up(figure, looks, lying=lying)}
     if len(drawn) > 1:
-        encoding["color"] = _colour(figure, drawn)
+        encoding["color"] = _colour(drawn, legend)
     layers = [
         layer | {"transform": [{"filter": {"field": "look", "oneOf": list(of)}}, *layer.get("transform", ())]}
-        for of, layer in _layers(figure, drawn, across, up)
+        for of, layer in _layers(figure, drawn, across, up, legend)
         if (known if "y2" in layer["encoding"] or "x2" in layer["encoding"] else looks) & set(of)
     ]
     params: list[Spec] = []
@@ -155,7 +159,7 @@ def _diagram(figure: Figure) -> Spec:
 
 def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec]:
     """Yield the points of a series, each with what it looks like."""
-    few = len(one.labels) <= MOST_LABELS
+    few = len(one.labels) <= MOST_LABELS or _look(one) == "text"
     for place, (x, y) in enumerate(zip(one.x, one.y, strict=True)):
         row: Spec = {
             "x": _plain(x),
@@ -175,11 +179,11 @@ def _rows(figure: Figure, one: Series, drawn: Sequence[Series]) -> Iterator[Spec
 
 
 def _look(one: Series) -> str:
-    """Name how a series is drawn: as bars, as a line with or without its points, as points or short dashes."""
+    """Name how a series is drawn: as bars, lines with or without points, steps, points, short dashes or words alone."""
     if is_bars(one):
         return "bar"
-    if one.steps:
-        return "step"
+    if one.steps or (one.bare and not one.line):
+        return "step" if one.steps else "text"
     if one.line:
         return "bare" if one.bare else "line"
     return "dash" if one.dashes else "point"
@@ -190,10 +194,11 @@ def _plain(value: float | str) -> float | str | None:
     return value if isinstance(value, str) else float(f"{value:.7g}") if isfinite(value) else None
 
 
-def _across(figure: Figure, names: Sequence[str], *, lying: bool) -> Spec:
+def _across(figure: Figure, names: Sequence[str], room: int, *, lying: bool) -> Spec:
     """Describe the axis of what was chosen: names, or numbers."""
     if names:
-        axis: Spec = {"grid": False, "labelAngle": 0, "labelOverlap": False, "ticks": False}
+        turned = -40 if not lying and sum(map(len, names)) + 2 * len(names) > room else 0
+        axis: Spec = {"grid": not figure.y_axis, "labelAngle": turned, "labelOverlap": False, "ticks": False}
         return {
             "field": "x",
             "type": "nominal",
@@ -208,11 +213,15 @@ def _across(figure: Figure, names: Sequence[str], *, lying: bool) -> Spec:
         axis |= {"labelExpr": BINARY}
     if figure.x_whole:
         axis |= {"tickMinStep": 1, "format": "d"}
+        shown = sorted({x for one in figure.series for x in one.x if not isinstance(x, str)})
+        axis |= {"values": shown} if len(shown) <= MOST_LABELS else {}
     return {"field": "x", "type": "quantitative", "title": figure.x_axis or None, "scale": scale, "axis": axis}
 
 
 def _up(figure: Figure, looks: set[str], *, lying: bool) -> Spec:
-    """Describe the axis of what was measured."""
+    """Describe the axis of what was measured; there is none where places say nothing."""
+    if not figure.y_axis:
+        return {"field": "y", "type": "quantitative", "axis": None, "scale": {"zero": False, "padding": 12}}
     zero = figure.from_zero or "bar" in looks
     scale: Spec = {"zero": True} if zero else {"zero": False, "padding": 8}
     axis: Spec = {"tickCount": 6} | ({"titleAnchor": "end"} if lying else {})
@@ -222,16 +231,11 @@ def _up(figure: Figure, looks: set[str], *, lying: bool) -> Spec:
     return found | ({} if figure.stacked else {"stack": None})
 
 
-def _colour(figure: Figure, drawn: Sequence[Series]) -> Spec:
+def _colour(drawn: Sequence[Series], legend: Spec | None) -> Spec:
     """Give the series their colours, with a legend."""
     names = [one.name for one in drawn]
     colours = [GREY if one.behind else COLOURS[place % len(COLOURS)] for place, one in _numbered(drawn)]
-    return {
-        "field": "series",
-        "type": "nominal",
-        "scale": {"domain": names, "range": colours},
-        "legend": _legend_of(figure, drawn),
-    }
+    return {"field": "series", "type": "nominal", "scale": {"domain": names, "range": colours}, "legend": legend}
 
 
 def _numbered(drawn: Sequence[Series]) -> Iterator[tuple[int, Series]]:
@@ -240,15 +244,15 @@ def _numbered(drawn: Sequence[Series]) -> Iterator[tuple[int, Series]]:
     return ((ordered.index(one), one) for one in drawn)
 
 
-def _legend_of(figure: Figure, drawn: Sequence[Series]) -> Spec | None:
-    """Describe the legend of a diagram: where it has a title, that does not tell what a grey line is."""
-    named = [one.name for one in drawn if not (one.steps and one.behind)]
-    return {**_legend(named), "title": figure.legend or None, "values": named} if len(named) > 1 else None
+def _legend_of(figure: Figure, drawn: Sequence[Series], room: int) -> Spec | None:
+    """Describe the legend of a diagram, without what its caption tells: a grey line in steps, and words."""
+    named = [one.name for one in drawn if not (one.steps and one.behind) and _look(one) != "text"]
+    return {**_legend(named, room), "title": figure.legend or None, "values": named} if len(named) > 1 else None
 
 
-def _legend(names: Sequence[str]) -> Spec:
+def _legend(names: Sequence[str], room: int) -> Spec:
     """Describe a legend with as many columns as have room above a diagram."""
-    columns = next((count for count in range(len(names), 1, -1) if _letters(names, count) <= LEGEND_LETTERS), 1)
+    columns = next((count for count in range(len(names), 1, -1) if _letters(names, count) <= room), 1)
     return {"title": None, "columns": columns}
 
 
@@ -257,22 +261,17 @@ def _letters(names: Sequence[str], columns: int) -> int:
     return sum(max(map(len, names[column::columns])) + 4 for column in range(columns))
 
 
-def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> Iterator[tuple[tuple[str, ...], Spec]]:
+def _layers(
+    figure: Figure, drawn: Sequence[Series], across: str, up: str, legend: Spec | None
+) -> Iterator[tuple[tuple[str, ...], Spec]]:
     """Yield what is drawn on each other, from behind, each with the looks of the rows that it is for."""
     ends = {up: {"field": "low", "type": "quantitative", "title": figure.y_axis}, f"{up}2": {"field": "high"}}
     known = [{"filter": "isValid(datum.low)"}]
-    shapes = {
-        "field": "series",
-        "type": "nominal",
-        "scale": {
-            "domain": [one.name for one in drawn],
-            "range": [
-                "stroke" if one.dashes or one.bare or one.steps else SHAPES[place % len(SHAPES)]
-                for place, one in _numbered(drawn)
-            ],
-        },
-        "legend": _legend_of(figure, drawn),
-    }
+    range_ = [
+        "stroke" if one.dashes or one.bare or one.steps else SHAPES[place % len(SHAPES)]
+        for place, one in _numbered(drawn)
+    ]
+    shapes = _by("series", "nominal", scale={"domain": [one.name for one in drawn], "range": range_}, legend=legend)
     beside: Spec = {}
     if _lanes(figure) > 1 and not figure.stacked:
         beside = {f"{across}Offset": {"field": "series", "sort": [one.name for one in drawn]}}
@@ -280,26 +279,17 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
     if uncertain:
         yield ("line", "bare"), {"mark": {"type": "area", "opacity": 0.25}, "encoding": ends, "transform": known}
     bar: Spec = {"type": "bar", "cornerRadiusEnd": 2}
-    yield (
-        ("bar",),
-        {
-            "mark": bar | _single(drawn),
-            "encoding": {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure),
-        },
-    )
+    bars = {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure)
+    yield ("bar",), {"mark": bar | _single(drawn), "encoding": bars}
     if uncertain:
-        whisker = {"type": "rule", "strokeWidth": 1.5}
-        yield (
-            ("bar",),
-            {"mark": whisker, "encoding": ends | beside | {"color": {"value": "currentColor"}}, "transform": known},
-        )
-        yield (
-            ("point", "dash"),
-            {"mark": {"type": "rule", "strokeWidth": 1.5, **_single(drawn)}, "encoding": ends, "transform": known},
-        )
+        whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
+        dark = ends | beside | {"color": {"value": "currentColor"}}
+        yield ("bar",), {"mark": whisker, "encoding": dark, "transform": known}
+        yield ("point", "dash"), {"mark": whisker | _single(drawn), "encoding": ends, "transform": known}
     line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
     order: Spec = {"order": {"field": "n", "type": "quantitative"}}
-    yield ("line", "bare"), {"mark": line, "encoding": order}
+    thin = {"strokeWidth": {"condition": {"test": "datum.look === 'bare'", "value": 1.1}, "value": 1.8}}
+    yield ("line", "bare"), {"mark": line, "encoding": order | thin}
     yield ("step",), {"mark": line | {"interpolate": "step-after"}, "encoding": order}
     point: Spec = {"type": "point", "filled": True, "size": 45, "opacity": 0.85}
     shaped: Spec = {"shape": shapes} if len(drawn) > 1 else {}
@@ -309,13 +299,12 @@ def _layers(figure: Figure, drawn: Sequence[Series], across: str, up: str) -> It
     yield ("hollow",), {"mark": point | _single(drawn) | {"filled": False, "strokeWidth": 1.8}, "encoding": shaped}
     dash: Spec = {"type": "point", "shape": "stroke", "filled": False, "size": 160, "strokeWidth": 2.5}
     yield ("dash",), {"mark": dash | _single(drawn), "encoding": {"tooltip": _tooltip(figure, drawn, "dash")}}
-    if any(one.labels and len(one.labels) <= MOST_LABELS for one in drawn) and not any(is_bars(one) for one in drawn):
+    written = (one for one in drawn if one.labels and (len(one.labels) <= MOST_LABELS or _look(one) == "text"))
+    if any(written) and not any(is_bars(one) for one in drawn):
         words = {"text": {"field": "label"}, "color": {"value": "currentColor"}}
         mark = {"type": "text", "align": "left", "dx": 6, "dy": -6}
-        yield (
-            ("line", "point", "dash"),
-            {"mark": mark, "encoding": words, "transform": [{"filter": "isValid(datum.label)"}]},
-        )
+        known = [{"filter": "isValid(datum.label)"}]
+        yield ("line", "point", "dash", "text"), {"mark": mark, "encoding": words, "transform": known}
 
 
 def _single(drawn: Sequence[Series]) -> Spec:
@@ -339,7 +328,8 @@ def _tooltip(figure: Figure, drawn: Sequence[Series], *looks: str) -> list[Spec]
     keys += ["note" for one in own if one.notes]
     fields += [{"field": key, "type": "nominal", "title": "about"} for key in dict.fromkeys(keys)]
     named = {"type": "nominal"} if _names(figure) else number
-    fields += [{"field": "x", "title": figure.x_axis, **named}, {"field": "y", "title": figure.y_axis, **number}]
+    fields += [{"field": "x", "title": figure.x_axis, **named}]
+    fields += [{"field": "y", "title": figure.y_axis, **number}] if figure.y_axis else []
     ends = (("low", "lowest"), ("high", "highest")) if any(one.low for one in own) else ()
     return fields + [{"field": key, "title": title, **number} for key, title in ends]
 
@@ -362,14 +352,14 @@ def _lanes(figure: Figure) -> int:
     return len(drawn) if len(_names(figure)) < sum(len(set(one.x)) for one in drawn) else 1
 
 
-def _lying(figure: Figure, names: Sequence[str]) -> bool:
+def _lying(figure: Figure, names: Sequence[str], room: int) -> bool:
     """Whether bars lie, as they must where names are too long to stand beside each other."""
     if figure.lying and names:
         return True
-    return sum(map(len, names)) + 2 * len(names) > MOST_LETTERS and not any(one.line for one in figure.series)
+    return sum(map(len, names)) + 2 * len(names) > room and not any(one.line for one in figure.series)
 
 
-def _heat_map(figure: Matrix) -> Spec:
+def _heat_map(figure: Matrix, room: int) -> Spec:
     """Draw a colour for each pair of values, with its number where there is room."""
     cells = [(i, j, cell) for i, row in enumerate(figure.cells) for j, cell in enumerate(row) if cell is not None]
     known = [cell for _, _, cell in cells if isfinite(cell)]
@@ -382,55 +372,43 @@ def _heat_map(figure: Matrix) -> Spec:
         guessed = bool(figure.guessed) and figure.guessed[i][j]
         row["text"] = f"({cell:.3g})" if guessed else f"{cell:.3g}"
         values.append(row | ({"guessed": True} if guessed else {}))
-    told = [
-        ("y", figure.y_axis),
-        ("x", figure.x_axis),
-        ("value", figure.unit),
-        *([("note", "about")] if figure.notes else []),
-    ]
+    told = [_by("y", "nominal", title=figure.y_axis), _by("x", "nominal", title=figure.x_axis)]
+    told += [_by("value", title=figure.unit, format=",.4~g")]
+    told += [_by("note", "nominal", title="about")] if figure.notes else []
     pale, deep = ("#{:02x}{:02x}{:02x}".format(*colour) for colour in (PALE, DEEP))
     scale = {"domain": [low, high if high > low else low + 1.0], "range": [pale, deep], "interpolate": "rgb"}
     axis = {"domain": False, "ticks": False, "grid": False, "labelOverlap": False}
-    room = len(figure.columns) <= MOST_CELLS_IN_A_ROW
-    turned = {"labelAngle": -90} if sum(map(len, figure.columns)) > MOST_LETTERS else {"labelAngle": 0}
-    colour = {"field": "value", "type": "quantitative", "scale": scale}
-    legend = {"title": figure.unit, "gradientLength": 180, "titleLimit": 420}
-    cell_mark: Spec = {
-        "mark": {"type": "rect", "strokeDash": [3, 2]},
-        "encoding": {
-            "color": {**colour, "legend": legend},
-            "tooltip": [
-                {"field": key, "title": title} | ({"type": "quantitative", "format": ",.4~g"} if key == "value" else {})
-                for key, title in told
-            ],
-            "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
-        },
+    few = len(figure.columns) <= MOST_CELLS_IN_A_ROW
+    turned = {"labelAngle": -90} if sum(map(len, figure.columns)) > room else {"labelAngle": 0}
+    long = max(map(len, figure.rows), default=0)
+    legend = {"title": figure.unit, "gradientLength": 3 * max(20, min(60, room - long)), "titleLimit": 420}
+    painted = {
+        "color": _by("value", scale=scale, legend=legend),
+        "tooltip": told,
+        "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
     }
     white = f"datum.value > {low + _dark_from() * (high - low):.7g}"
-    number: Spec = {
-        "mark": {"type": "text"},
-        "encoding": {
-            "text": {"field": "text"},
-            "color": {"condition": {"test": white, "value": "white"}, "value": "black"},
-        },
-    }
+    ink = {"condition": {"test": white, "value": "white"}, "value": "black"}
+    number: Spec = {"mark": {"type": "text"}, "encoding": {"text": {"field": "text"}, "color": ink}}
     return {
         "width": WIDTH,
         "autosize": FITTED,
         "height": HEAT_ROW * len(figure.rows),
         "data": {"name": ROWS, "values": values},
         "encoding": {
-            "x": {
-                "field": "x",
-                "type": "ordinal",
-                "sort": list(figure.columns),
-                "title": figure.x_axis,
-                "axis": axis | turned,
-            },
-            "y": {"field": "y", "type": "ordinal", "sort": list(figure.rows), "title": figure.y_axis, "axis": axis},
+            "x": _by("x", "ordinal", sort=list(figure.columns), title=figure.x_axis, axis=axis | turned),
+            "y": _by("y", "ordinal", sort=list(figure.rows), title=figure.y_axis, axis=axis),
         },
-        "layer": [cell_mark, *([number] if room else [])],
+        "layer": [
+            {"mark": {"type": "rect", "strokeDash": [3, 2]}, "encoding": painted},
+            *([number] if few else []),
+        ],
     }
+
+
+def _by(field: str, kind: str = "quantitative", **more: Any) -> Spec:
+    """Encode a field of the rows."""
+    return {"field": field, "type": kind, **more}
 
 
 def luminance(colour: Sequence[float]) -> float:
@@ -448,7 +426,7 @@ def _dark_from() -> float:
     return next(part for part, colour in mixed if luminance(colour) < MIDDLE)
 
 
-def _timeline(figure: Timeline) -> Spec:
+def _timeline(figure: Timeline, _: int) -> Spec:
     """Draw rows below each other on one axis of time."""
     last = len(figure.rows) - 1
     rows = [_time_row(figure, row, first=number == 0, last=number == last) for number, row in enumerate(figure.rows)]
@@ -460,40 +438,32 @@ def _time_row(figure: Timeline, row: Figure, *, first: bool, last: bool) -> Spec
     heights = [y for one in row.series for y in one.y]
     low, high = (0.0 if row.from_zero else min(heights)), max(heights)
     more = 0.0 if row.from_zero else max(0.0, LEAST_SPAN * abs(high) - (high - low)) / 2
-    x: Spec = {"field": "x", "type": "quantitative", "title": figure.rows[0].x_axis if last else None}
-    x |= {
-        "scale": {"nice": False, "padding": 10, "zero": False},
-        "axis": {"grid": False, "labels": last, "ticks": last},
-    }
-    y: Spec = {"field": "y", "type": "quantitative", "title": None, "axis": {"tickCount": 3}}
-    y |= {"scale": {"domain": [low - more, high + more if high + more > low else low + 1.0], "nice": True}}
-    told = [
-        {"field": "x", "title": row.x_axis, "format": ",.4~g"},
-        {"field": "y", "title": row.y_axis, "format": ",.5~g"},
-    ]
-    bare = all(one.bare for one in row.series)
-    line: Spec = {
-        "mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 1.8},
-        "encoding": {"x": x, "y": y, "tooltip": told},
-    }
-    if not bare:
-        line["mark"]["point"] = {"size": 14, "color": COLOURS[0]}
+    x = _by("x", title=figure.rows[0].x_axis if last else None)
+    x |= {"scale": {"nice": False, "padding": 10, "zero": False}}
+    x |= {"axis": {"grid": False, "labels": last, "ticks": last}}
+    domain = [low - more, high + more if high + more > low else low + 1.0]
+    y = _by("y", title=None, axis={"tickCount": 3}, scale={"domain": domain, "nice": True})
+    told = [_by("x", title=row.x_axis, format=",.4~g"), _by("y", title=row.y_axis, format=",.5~g")]
+    mark: Spec = {"type": "line", "color": COLOURS[0], "strokeWidth": 1.8}
+    if not all(one.bare for one in row.series):
+        mark["point"] = {"size": 14, "color": COLOURS[0]}
+    line: Spec = {"mark": mark, "encoding": {"x": x, "y": y, "tooltip": told}}
     shade: Spec = {
         "data": {"values": [{"from": begin, "to": end} for begin, end in figure.shaded]},
         "mark": {"type": "rect", "color": GREY, "opacity": 0.25},
-        "encoding": {"x": {"field": "from", "type": "quantitative"}, "x2": {"field": "to"}},
+        "encoding": {"x": _by("from"), "x2": {"field": "to"}},
     }
     moment: Spec = {
         "data": {"values": [{"at": at, "name": name} for at, name in figure.moments]},
         "mark": {"type": "rule", "color": GREY, "strokeDash": [4, 3]},
-        "encoding": {"x": {"field": "at", "type": "quantitative"}},
+        "encoding": {"x": _by("at")},
     }
     middle = sum(at for at, _ in figure.moments) / max(1, len(figure.moments))
     names = [
         {
             "data": {"values": [{"at": at, "name": name}]},
             "mark": {"type": "text", "align": side, "dx": 4 if side == "left" else -4, "y": 6},
-            "encoding": {"x": {"field": "at", "type": "quantitative"}, "text": {"field": "name"}},
+            "encoding": {"x": _by("at"), "text": {"field": "name"}},
         }
         for at, name in figure.moments
         for side in ("left" if at < middle else "right",)
@@ -514,16 +484,16 @@ def _time_row(figure: Timeline, row: Figure, *, first: bool, last: bool) -> Spec
     }
 
 
-def _gantt(figure: Gantt) -> Spec:
+def _gantt(figure: Gantt, room: int) -> Spec:
     """Draw lanes below each other, in groups on one axis of time."""
     groups = [
-        _lane_group(figure, group, last=group is figure.groups[-1], first=group is figure.groups[0])
+        _lane_group(figure, group, room, last=group is figure.groups[-1], first=group is figure.groups[0])
         for group in figure.groups
     ]
     return {"vconcat": groups, "spacing": 14, "resolve": {"scale": {"x": "shared", "color": "shared"}}}
 
 
-def _lane_group(figure: Gantt, group: LaneGroup, *, first: bool, last: bool) -> Spec:
+def _lane_group(figure: Gantt, group: LaneGroup, room: int, *, first: bool, last: bool) -> Spec:
     idle, count = len(figure.kinds) - 1, len(group.lanes)
     names = [figure.kinds[kind] for kind in figure.seen]
     colours = [EMPTY if kind == idle else FILLED[kind] for kind in figure.seen]
@@ -532,6 +502,7 @@ def _lane_group(figure: Gantt, group: LaneGroup, *, first: bool, last: bool) -> 
     shown = list(range(0, count, step))
     axis = {"values": shown, "labelExpr": f"{[lane.name for lane in group.lanes]}[datum.value]", "grid": False}
     axis |= {"ticks": False, "domain": False, "labelOverlap": False, "tickCount": len(shown)}
+    legend = {**_legend(names, room), "symbolStrokeColor": GREY, "symbolStrokeWidth": 1, "symbolType": "square"}
     scale = {"domain": [-0.75 if group.steps else -0.5, count - 0.5], "reverse": True, "nice": False, "zero": False}
     x: Spec = {"field": "at", "type": "quantitative", "title": figure.x_axis if last else None}
     x |= {
@@ -542,26 +513,14 @@ def _lane_group(figure: Gantt, group: LaneGroup, *, first: bool, last: bool) -> 
         "mark": {"type": "area", "line": False, "interpolate": "linear", "strokeWidth": 0},
         "encoding": {
             "x": x,
-            "y": {
-                "field": "low",
-                "type": "quantitative",
-                "title": figure.lane_axis,
-                "scale": scale,
-                "axis": axis,
-                "stack": None,
-            },
+            "y": _by("low", title=figure.lane_axis, scale=scale, axis=axis, stack=None),
             "y2": {"field": "high"},
-            "color": {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": names, "range": colours},
-                "legend": {**_legend(names), "symbolStrokeColor": GREY, "symbolStrokeWidth": 1, "symbolType": "square"},
-            },
+            "color": _by("kind", "nominal", scale={"domain": names, "range": colours}, legend=legend),
             "detail": {"field": "lane"},
             "tooltip": [
                 {"field": "lane", "title": figure.lane_axis},
                 {"field": "kind", "title": "does"},
-                {"field": "part", "title": "of the time shown", "type": "quantitative", "format": ".1%"},
+                _by("part", title="of the time shown", format=".1%"),
             ],
             "opacity": {"condition": {"param": "shown", "value": 1}, "value": 0.15},
         },
@@ -572,7 +531,7 @@ def _lane_group(figure: Gantt, group: LaneGroup, *, first: bool, last: bool) -> 
     marks: Spec = {
         "data": {"values": [{"at": at} for at in group.steps]},
         "mark": {"type": "rule", "color": "currentColor", "strokeWidth": 0.8},
-        "encoding": {"x": {"field": "at", "type": "quantitative"}, "y": {"datum": -0.75}, "y2": {"datum": -0.5}},
+        "encoding": {"x": _by("at"), "y": {"datum": -0.75}, "y2": {"datum": -0.5}},
     }
     height = max(8, min(16, 250 / count)) * count
     title = {"text": group.title, "fontWeight": "normal", "offset": 4}

@@ -56,7 +56,7 @@ def plot(
 ) -> None:
     """Draw a figure of a study as a picture for a paper, or list the figures and which of them can be drawn.
 
-    They are the figures of the page that `hpltune report` writes. --json prints the list, or the data of the figure.
+    Most are figures of the page that `hpltune report` writes. --json prints the list, or the data of the figure.
 
     Examples:
 
@@ -66,7 +66,7 @@ def plot(
 
         hpltune plot nb -o nb.pdf
 
-        hpltune plot convergence default-1 -o convergence.svg --width 8
+        hpltune plot runs default-1 -o runs.svg --width 8
 
         hpltune plot conditions default-1 --trial 7
 

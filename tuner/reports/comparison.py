@@ -205,7 +205,15 @@ class Comparison:
     def _figure(self) -> Figure:
         """Draw the rates of each side as points."""
         series = [
-            Series(side.name, (side.name,) * side.best.runs, side.best.gflops, points=True) for side in self.sides
+            Series(
+                side.name,
+                (side.name,) * runs,
+                side.best.gflops,
+                points=True,
+                hollow=(side.best.disturbance is not None,) * runs,
+            )
+            for side in self.sides
+            for runs in (side.best.runs,)
         ]
         return Figure(
             "Runs of each side at its best configuration",

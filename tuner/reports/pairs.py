@@ -6,13 +6,16 @@ from results.record import Study
 from results.report.model import Matrix, Part, Sentence, Table, Wrap, columns
 from results.stats.intervals import half_95
 
+from ..errors import TunerError
 from ..explain.pairs import Choice, Crossing
+from ..explain.taught_study import TaughtStudy
 from ..explain.variance import PLUS_MINUS
 from ..words import counted
 
+MOST_PAIRS = 2
+"""Pairs that a page shows."""
 CAPTION = (
-    "The model tells each cell with all else at its best. A cell with lines and a number in brackets is its guess: no "
-    f"run had this pair. {PLUS_MINUS}"
+    "The model tells each cell with all else at its best. A number in brackets is its guess: no run had this pair."
 )
 
 
@@ -56,7 +59,7 @@ def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
 
 def _note(sd: float | None, runs: int) -> str:
     """Say how sure a cell is, and how many runs it has."""
-    sure = "" if sd is None else f"± {half_95(sd):.1f}, "
+    sure = "" if sd is None else f"95 % interval ± {half_95(sd):.1f}, "
     return f"{sure}{counted(runs, 'run')}" if runs else f"{sure}not run"
 
 
@@ -119,3 +122,17 @@ def _legal_runs(crossing: Crossing) -> set[int]:
         for percent, count in zip(percents, runs, strict=True)
         if percent is not None
     }
+
+
+def strongest_pairs(taught: TaughtStudy, count: int = MOST_PAIRS) -> list[Matrix]:
+    """Draw the strongest pairs, the strongest first; none where no two parameters depend on each other."""
+    try:
+        crossings = taught.strongest(count)
+    except TunerError:
+        return []
+    return [_of_page(upright(crossing)) for crossing in crossings]
+
+
+def _of_page(crossing: Crossing) -> Matrix:
+    title = f"{crossing.one} by {crossing.other}: behind the best, all else at its best"
+    return crossing_matrix(title, crossing)

@@ -211,7 +211,8 @@ def _figure(
         rest = Series("other configurations", _worths(study, others, against), beaten, behind=True)
         return Figure(title, against.unit, "GFLOPS", (front, rest) if others else (front,))
     runs = [(float(rank), rate) for rank, entry in zip(ranks, shown, strict=True) for rate in entry.gflops]
-    single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs))
+    hollow = tuple(entry.disturbance is not None for entry in shown for _ in entry.gflops)
+    single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs), hollow=hollow)
     ends = [interval_of(study, entry) for entry in shown]
     known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
     low, high = (tuple(end[side] for end in known) for side in (0, 1))

@@ -49,22 +49,27 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
 def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:
     """The rates of one configuration at several N; None where it ran at fewer than `least` of them."""
     alike = {name: value for name, value in params.items() if name != "N"}
-    points: dict[str, list[tuple[float, float]]] = {"runs": [], "disturbed runs": []}
-    for record in records:
-        same = all(record.params.get(name) == value for name, value in alike.items())
-        if same and record.ranked and record.kind not in UNFINISHED and record.hpl is not None:
-            name = "runs" if record.disturbed is None else "disturbed runs"
-            points[name].append((float(record.hpl.N), _gflops(record)))
-    if len({N for own in points.values() for N, _ in own}) < least:
+    points = sorted(
+        (float(record.hpl.N), _gflops(record), record.disturbed is not None)
+        for record in records
+        if all(record.params.get(name) == value for name, value in alike.items())
+        and record.ranked
+        and record.kind not in UNFINISHED
+        and record.hpl is not None
+    )
+    if len({N for N, _, _ in points}) < least:
         return None
-    shown = [
-        Series(name, tuple(N for N, _ in sorted(own)), tuple(gflops for _, gflops in sorted(own)))
-        for name, own in points.items()
-        if own
-    ]
-    slower = " A disturbed one may be slower than its N makes it." if points["disturbed runs"] else ""
-    caption = f"Each point is a run.{slower}"
-    return Figure("Rate of the best configuration against N", "N", "GFLOPS", tuple(shown), caption=caption)
+    sizes, rates, hollow = zip(*points, strict=True)
+    caption = "Each point is a run."
+    if any(hollow):
+        caption += " A disturbed one may be slower than its N makes it."
+    return Figure(
+        "Rate of the best configuration against N",
+        "N",
+        "GFLOPS",
+        (Series("runs", sizes, rates, hollow=hollow),),
+        caption=caption,
+    )
 
 
 def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:

@@ -31,10 +31,10 @@ from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource, timelines
 from .figures.runs import runs_figure
 from .figures.size import whole_memory
-from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
 from .lists import noted_sentences
 from .machine_did import measured_sentence
+from .pairs import strongest_pairs
 from .published_results import known_table
 from .ranks_got import ranks_got_table
 from .story import full_runs, story_table

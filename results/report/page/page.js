@@ -1,8 +1,9 @@
 "use strict";
-// Draws the figures anew with Vega-Embed as they come into sight, so that they answer. Until then, and in print, the
-// drawing of the page stands, where it has one. `refresh` gives figures whose data was replaced their new rows in place.
+// Draws figures anew with Vega-Embed, so that they answer, those of closed parts of a page when these open. Until then,
+// and in print, the drawing of the page stands, where it has one. `refresh` gives a figure whose data was replaced its
+// new rows in place, so that its zoom and its legend stay as they are.
 const figures = (() => {
-  const NARROW = 480, WIDE = 528, AHEAD = "5000px";
+  const NARROW = 480, WIDE = 528, AHEAD = "100000px";
   const LOOK = { renderer: "svg", ast: true, defaultStyle: false, actions: false, tooltip: { disableDefaultStyle: true } };
   const known = new Map();
   let work = Promise.resolve();

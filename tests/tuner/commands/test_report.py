@@ -77,7 +77,7 @@ SCENES: dict[str, Sequence[Part | None]] = {
     "rates of one configuration at each size": [
         rate_by_size([trial(1, 5.0), SMALLER, trial(3, 5.2)], trial(1, 5.0).params)
     ],
-    "disturbed runs are drawn apart": [
+    "disturbed runs are hollow": [
         rate_by_size([trial(1, 5.0, measurements=TAKEN), replace(SMALLER, kind=Kind.SEARCH)], trial(1, 5.0).params)
     ],
     "a simulated configuration at each size": [rate_by_size(VIRTUAL, VIRTUAL[0].params)],

@@ -16,8 +16,7 @@ from results.stats.ranking import Ranked
 from tuner.explain.taught_study import TaughtStudy
 from tuner.reports.explanation import explanation_parts
 from tuner.reports.figures.effects import values
-from tuner.reports.figures.strongest_pairs import strongest_pairs
-from tuner.reports.pairs import crossing_parts, upright
+from tuner.reports.pairs import crossing_parts, strongest_pairs, upright
 from tuner.reports.summary import StudySummary
 
 RANKING = [
@@ -86,8 +85,10 @@ def test_what_stands_behind_a_plus_minus_is_what_the_bars_of_the_figures_are_and
     told = [part for part in parts if "±" in json.dumps(asdict(part), default=str, ensure_ascii=False)]
     assert {type(part) for part in told} >= {Table, Matrix, Sentence}
     for part in told:
-        assert isinstance(part, Table | Matrix | Sentence)
-        assert "95 %" in (part.text if isinstance(part, Sentence) else part.caption), part
+        where = part.caption if isinstance(part, Table) else part
+        assert "95 %" in json.dumps(
+            where if isinstance(where, str) else asdict(where), default=str, ensure_ascii=False
+        ), part
 
 
 def test_each_value_is_drawn_behind_the_best_of_its_parameter_with_an_interval(taught: TaughtStudy) -> None:
@@ -115,4 +116,4 @@ def test_the_strongest_pair_is_found_without_being_asked_for(taught: TaughtStudy
         if cell == 0
     ]
     runs = [run for run in records(taught.space, trap, 80) if (run.params["NB"], run.params["BCAST"]) == (64, "LnM")]
-    assert best == [f"± 0.0, {len(runs)} runs"]
+    assert best == [f"95 % interval ± 0.0, {len(runs)} runs"]

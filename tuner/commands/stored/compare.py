@@ -125,7 +125,7 @@ def _grown(store: Store, sides: Sequence[Side]) -> Figure | None:
     names = dict.fromkeys(side.study.name for side in _ours(store, sides))
     drawn = [name for name in names if store.count(name) <= MOST_DRAWN]
     grown = growth({name: store.records(name) for name in drawn}, "study")
-    return grown if grown and len(grown.series) > 1 else None
+    return Context([store.study(name) for name in drawn]).figure(grown) if grown and len(grown.series) > 1 else None
 
 
 def compared_in_turn(

@@ -14,7 +14,7 @@ from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
 from ...machine.equipment import MODULES
-from ...reports.figures.runs import runs_figure
+from ...reports.figures.runs import growth_of_study
 from ...reports.lists import (
     KILLED,
     NEWEST,
@@ -176,7 +176,7 @@ class TrialsResult:
         below = [*more, *map(sentence, self.probes)]
         table = trials_table(title, self.records, self.killed)
         drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
-        grown = runs_figure(study, self.records) if drawn else None
+        grown = growth_of_study(study, self.records) if drawn else None
         modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
         noted = map(Sentence, [*noted_sentences(study), *modules])
         return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 
 from hpl.params import Scalar
@@ -25,11 +26,15 @@ def best_nb(records: Sequence[TrialRecord]) -> Figure | None:
         None where fewer than two NB ran.
     """
     found: dict[str, dict[Rest, dict[int, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    disturbed: list[tuple[int, float]] = []
     for record in full_runs(records):
         NB = record.hpl.NB if record.hpl else record.params.get("NB")
-        if isinstance(NB, int):
+        if isinstance(NB, int) and record.disturbed:
+            disturbed.append((NB, record.gflops or 0.0))
+        elif isinstance(NB, int):
             found[_library(record)][_rest(record)][NB].append(record.gflops or 0.0)
-    if len({NB for groups in found.values() for rates in groups.values() for NB in rates}) < 2:
+    NBs = {NB for groups in found.values() for rates in groups.values() for NB in rates}
+    if len(NBs | {NB for NB, _ in disturbed}) < 2:
         return None
     lines, points, others = list[Series](), list[Series](), list[tuple[int, float]]()
     for name, groups in found.items():
@@ -40,6 +45,9 @@ def best_nb(records: Sequence[TrialRecord]) -> Figure | None:
         lines.append(_line(name, groups[chosen]))
         others += _runs(rates for rest, rates in groups.items() if rest != chosen)
     grey = [_points("runs that differ in more", others, behind=True)] if others else []
+    if disturbed:
+        lone = _points("disturbed runs", disturbed, behind=True)
+        grey.append(replace(lone, hollow=(True,) * len(disturbed)))
     return Figure("Rate at each NB", "NB", "GFLOPS", (*lines, *points, *grey), caption=_caption(lines, points, others))
 
 

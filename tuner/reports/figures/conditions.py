@@ -131,9 +131,13 @@ def _power(errors_text: str, solve_s: float) -> list[Figure | None]:
 
 
 def _taken(of_node: Sequence[NodeSeries], node: NodeSolve, foreign_s: float) -> Sequence[TakenStretch]:
+    """Return what others took over time; where the samples of a short run missed most of it, its mean."""
     by_name = {one.name: one for one in of_node}
     busy, own = by_name.get("busy_s"), by_name.get("ranks_cpu_s")
-    return taken_by_others(busy, own, node.end_s - node.begin_s, foreign_s) if busy and own else ()
+    whole_s = node.end_s - node.begin_s
+    found = taken_by_others(busy, own, whole_s, foreign_s) if busy and own else ()
+    missed = sum(one.cores * (one.end_s - one.begin_s) for one in found) < foreign_s / 2
+    return [TakenStretch(0.0, whole_s, foreign_s / whole_s)] if found and missed else found
 
 
 def _others(taken: Sequence[TakenStretch]) -> Figure | None:

@@ -1,8 +1,7 @@
 """All configurations at once: a line for each, which crosses an axis of each parameter at its value."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from hpl.params import Scalar
@@ -18,6 +17,8 @@ LEAST = 4
 """Configurations below which the ranking shows all of it."""
 ROOM = 48
 """Letters of all names of axes that stand beside each other."""
+APART = 0.08
+"""Part of an axis between two values that are written beside it."""
 RATE = "GFLOPS"
 
 
@@ -45,8 +46,6 @@ def parallel(ranking: Sequence[Ranked]) -> Figure | None:
         ]
 
     lines = [_line(f"no. {place}", points(entry)) for place, entry in enumerate(shown[:COLOURED], start=1)]
-    # their rates are so near to each other that only the first one is readable
-    lines[1:] = [replace(line, labels=line.labels[:-1]) for line in lines[1:]]
     others = [points(entry) for entry in shown[COLOURED:]]
     # every second line goes back, so that they join on an outer axis and nowhere between
     back = chain.from_iterable(one if number % 2 == 0 else one[::-1] for number, one in enumerate(others))
@@ -57,9 +56,19 @@ def parallel(ranking: Sequence[Ranked]) -> Figure | None:
         "Each line is a configuration: it crosses each axis at its value, the largest of which is on top, and ends at "
         f"the rate that is expected of it.{more}"
     )
-    return Figure(
-        "Configurations as lines", "parameter", "from the lowest to the highest value", (*lines, grey), caption=caption
-    )
+    x, y, labels = zip(*_marks(chain.from_iterable(map(points, shown))), strict=True)
+    values = Series("values", x, y, labels, bare=True)
+    return Figure("Configurations as lines", "parameter", "", (*lines, grey, values), caption=caption)
+
+
+def _marks(points: Iterable[tuple[str, float, str]]) -> list[tuple[str, float, str]]:
+    """Choose the values that are written beside their axes: all, or so many that they do not touch each other."""
+    found: list[tuple[str, float, str]] = []
+    for name, place, text in sorted({*points}, key=lambda one: one[:2]):
+        beside = [at for axis, at, _ in found if axis == name]
+        if not beside or place - beside[-1] >= APART:
+            found.append((name, place, text))
+    return found
 
 
 def _fitting(names: Sequence[str]) -> list[str]:
@@ -75,7 +84,7 @@ def _fitting(names: Sequence[str]) -> list[str]:
 
 def _line(name: str, points: Sequence[tuple[str, float, str]], *, behind: bool = False) -> Series:
     x, y, labels = zip(*points, strict=True)
-    return Series(name, x, y, labels, line=True, bare=behind, behind=behind)
+    return Series(name, x, y, notes=labels, line=True, bare=behind, behind=behind)
 
 
 def _heights(values: Sequence[Scalar | None]) -> dict[Scalar | None, float]:

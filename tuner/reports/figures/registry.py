@@ -10,6 +10,7 @@ from results.store.networks import NetworkProbe
 from ...explain.taught_study import TaughtStudy
 from ...study.sizing.prediction import NotedPrediction
 from ..context import Context
+from ..pairs import strongest_pairs
 from ..story import full_runs
 from ..summary import StudySummary
 from .best_nb import best_nb
@@ -24,7 +25,6 @@ from .rank_timeline import NEEDS, can_have_lanes
 from .repeats import repeats
 from .runs import growth_of_study, runs_figure
 from .size import size
-from .strongest_pairs import strongest_pairs
 
 CONDITIONS, TIMELINE = "conditions", "timeline"
 """The kinds that draw single runs."""
@@ -178,7 +178,7 @@ KINDS = (
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind(
         "convergence",
-        "the best rate so far against machine time, for each library that was searched on its own",
+        "the best rate so far against machine time",
         "a full run",
         lambda of: growth_of_study(of.study, of.records),
         in_story=False,

@@ -28,7 +28,8 @@ def repeats(records: Sequence[TrialRecord]) -> Figure | None:
         middle = median(run.gflops or 0.0 for run in runs)
         minutes = tuple((run.started_at - began).total_seconds() / 60 for run in runs)
         percent = tuple(100 * ((run.gflops or 0.0) / middle - 1) for run in runs)
-        series.append(Series(f"trial {runs[0].number} and its repeats", minutes, percent))
+        hollow = tuple(run.disturbed is not None for run in runs)
+        series.append(Series(f"trial {runs[0].number} and its repeats", minutes, percent, hollow=hollow))
     title, across, up = "Repeated runs", "minutes since the study began", "% above or below their median"
     caption = f"Each point is a run; the configurations with the most runs, {counted(total, 'run')} in all."
     return Figure(title, across, up, tuple(series), caption=caption)

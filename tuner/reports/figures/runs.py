@@ -25,7 +25,6 @@ LEAST = 0.1
 """Part of the runs that must have another value than most have."""
 OTHER, BEST = "other", "best so far"
 MINUTES, MACHINE = "minutes since the study began", "machine time of all trials in minutes"
-HOLLOW = "Hollow: something disturbed the run."
 NOTHING: Mapping[int, float] = MappingProxyType({})
 Timed = Sequence[tuple[float, TrialRecord]]
 """Full runs by the time when they had ended."""
@@ -62,14 +61,12 @@ def runs_figure(
         f"Of {len(timed):,} runs {len(shown):,} are drawn, with all that were faster than those before."
         if len(shown) < len(timed)
         else "",
-        HOLLOW if any(record.disturbed for _, record in shown) else "",
     ]
     return Figure(
         "All full runs",
         axis,
         "GFLOPS",
         (best, *points),
-        in_text=True,
         caption=" ".join(filter(None, caption)),
         legend=", ".join(by).replace("blas", "BLAS"),
     )
@@ -96,7 +93,9 @@ def growth(of_each: Mapping[str, Sequence[TrialRecord]], legend: str) -> Figure 
     )
     title = f"How the best rate{f' of each {legend}' if legend else ''} grew"
     caption = "Each line is the best rate of a full run so far."
-    return Figure(title, MACHINE, "GFLOPS", series, legend=legend, caption=caption) if series else None
+    return (
+        Figure(title, MACHINE, "GFLOPS", series, in_text=not legend, legend=legend, caption=caption) if series else None
+    )
 
 
 def _timed(study: Study, records: Sequence[TrialRecord], spent_s: Mapping[int, float]) -> tuple[str, Timed]:

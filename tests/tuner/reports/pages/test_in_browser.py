@@ -102,6 +102,7 @@ def test_each_kind_of_page_is_readable_at_any_width_and_in_the_dark(
     assert visit.page.locator("p.caution").count() == 5
     figures = visit.page.locator("figure.plot").count()
     assert figures >= 9
+    visit.page.evaluate("document.querySelectorAll('details:has(figure)').forEach(one => one.open = true)")
     expect(visit.page.locator("figure.answers")).to_have_count(figures)
     assert visit.complaints == []
     assert visit.requests == [file.as_uri()]
