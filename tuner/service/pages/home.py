@@ -32,7 +32,7 @@ from ..parts import Parts
 from ..problems import Problem
 from .campaign.digest import growth_of
 from .campaign.live_page import seconds_left, time_left
-from .queue import waiting_now
+from .queue import first_of, waiting_now
 from .rendering import FILLED_HEADERS, rendered
 from .site import kept_page, page
 
@@ -46,8 +46,6 @@ SHOWN = 50
 """Campaigns of a page."""
 
 Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
-
-FILTERS = ("name", "tag", "by", "state", "space", "engine", "simulated")
 
 
 class HomeQuery(AskedQuery):
@@ -66,7 +64,7 @@ class HomeQuery(AskedQuery):
     @property
     def filters(self) -> dict[str, str]:
         """The filters that are set."""
-        return {key: text for key, text in self.model_dump(include=set(FILTERS)).items() if text}
+        return {key: text for key, text in self.model_dump(exclude={"cursor", "studies"}).items() if text}
 
     def request(self) -> CampaignsRequest:
         """What to list."""
@@ -99,7 +97,6 @@ MOST_WAITING, MOST_RUNNING, LAST = 25, 6, 4
 
 MOST_NODES = 4
 """Of a cluster that are named."""
-STATES: Sequence[str] = get_args(CampaignStanding)
 
 
 @router.get("/")
@@ -113,7 +110,7 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
         "goes_on": await parts.answers.read(lambda: goes_on(parts.store)),
-        "states": [(one, one) for one in STATES],
+        "states": [(one, one) for one in get_args(CampaignStanding)],
         "spaces": [(one, one) for one in parts.offered.space_names],
         "engines": [(one, one) for one in descriptions()],
         "refresh_s": REFRESH_S,
@@ -219,7 +216,9 @@ def running_now(
     where = {name: f"started in a terminal of {host}" for name, host in at_work}
     for entry in entries:
         if entry.state is QueueState.RUNNING:
-            where[entry.name] = f"started by {entry.order.handed_in_by}, on {_of_nodes(entry.order.node_set)}"
+            where[entry.name] = (
+                f"started by {entry.order.handed_in_by}, on {', '.join(first_of(entry.order.node_set, MOST_NODES))}"
+            )
     return [{"name": name, "where": told, **_running(store, answers, name)} for name, told in where.items()]
 
 
@@ -270,13 +269,7 @@ def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Ma
     if nodes == (platform.node(),):
         busy = [entry.name for entry in running if entry.order.document.get("cluster") == name]
         return name, "simulated here", busy, ""
-    return name, _of_nodes(nodes), _busy(running, nodes), ""
-
-
-def _of_nodes(nodes: Sequence[str]) -> str:
-    """Name the first nodes, and count the others."""
-    more = len(nodes) - MOST_NODES
-    return ", ".join([*nodes[:MOST_NODES], *([f"{more} more"] if more > 0 else [])])
+    return name, ", ".join(first_of(nodes, MOST_NODES)), _busy(running, nodes), ""
 
 
 def _busy(running: Sequence[CampaignEntry], nodes: Sequence[str]) -> list[str]:

@@ -102,9 +102,14 @@ def _of_nodes(known: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> list[
     return list(dict.fromkeys(name for node in nodes for name in known.get(node, ())))
 
 
+def first_of(names: Sequence[str], most: int) -> list[str]:
+    """The first of some names, and how many more there are."""
+    more = len(names) - most
+    return [*names[:most], *([f"{more} more"] if more > 0 else [])]
+
+
 def _named(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return listed([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return listed(first_of(names, MOST_NAMED))
 
 
 def _machines(nodes: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from search_spaces.parameters.dimension import DIMENSIONS
 from ....messages.documents import MOST_SET, Document, document_of
 from ...forms import FIELD, FormFields
 from ...problems import LONGEST_PATH, Problem, wrong_document
-from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
+from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FormField
 
 _NAME = re.compile(r"[\w.-]+")
 KEY = "key"
@@ -77,10 +77,10 @@ def texts_of_document(document: Document) -> Texts:
 
 def _shown(field: FormField, value: Any) -> Sequence[str]:
     match field.kind, value:
-        case FieldKind.TICKS, _:
+        case "ticks", _:
             return list(value)
-        case FieldKind.TICK | FieldKind.TICK_NOT, _:
-            return ["yes"] if value is (field.kind is FieldKind.TICK) else []
+        case "tick" | "tick-not", _:
+            return ["yes"] if value is (field.kind == "tick") else []
         case _, None:
             return [""]
         case _, list():
@@ -115,11 +115,11 @@ def document_filled_in(texts: Texts) -> Document:
 
 
 def _value(field: FormField, texts: Sequence[str]) -> Any:
-    if field.kind is FieldKind.TICK:
+    if field.kind == "tick":
         return bool(texts) or None
-    if field.kind is FieldKind.TICK_NOT:
+    if field.kind == "tick-not":
         return False if texts else None
-    if field.kind is FieldKind.TICKS:
+    if field.kind == "ticks":
         return [text for text in texts if text]
     text = texts[0] if texts else ""
     return _parts(text) if field.listed else text
