@@ -12,6 +12,7 @@ from search_spaces.parameters.dimension import DIMENSIONS
 from ....messages.documents import MOST_SET, Document, document_of
 from ...forms import FIELD, FormFields
 from ...problems import LONGEST_PATH, Problem, wrong_document
+from ..queue import value_text
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FormField
 
 _NAME = re.compile(r"[\w.-]+")
@@ -65,11 +66,11 @@ def texts_of_document(document: Document) -> Texts:
     known = document.model_dump(mode="json")
     given: dict[str, Any] = known.pop("set", {})
     own = {name.removeprefix(_SET) for name in BY_NAME if name.startswith(_SET)}
-    others = [f"{name} = {_joined(values)}" for name, values in given.items() if name not in own]
+    others = [f"{name} = {value_text(values)}" for name, values in given.items() if name not in own]
     texts: dict[str, Sequence[str]] = {OTHER_PARAMETERS: ["\n".join(others)]}
     for field in FIELDS:
         if field.name.startswith(_SET):
-            texts[field.name] = [_joined(given.get(field.name.removeprefix(_SET), []))]
+            texts[field.name] = [value_text(given.get(field.name.removeprefix(_SET), []))]
         elif field.name != OTHER_PARAMETERS:
             texts[field.name] = _shown(field, known[field.name])
     return texts
@@ -84,13 +85,8 @@ def _shown(field: FormField, value: Any) -> Sequence[str]:
         case _, None:
             return [""]
         case _, list():
-            return [_joined(value)]
+            return [value_text(value)]
     return [f"{value:g}" if isinstance(value, float) else str(value)]
-
-
-def _joined(values: Any) -> str:
-    listed = values if isinstance(values, list) else [values]
-    return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in listed)
 
 
 def document_filled_in(texts: Texts) -> Document:

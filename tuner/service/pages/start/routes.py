@@ -186,11 +186,6 @@ def preview_facts(seen: Preview) -> list[Fact]:
     facts.append(("Ends after", expected.limits + (" of the virtual cluster" if expected.simulated else "")))
     if expected.usd is not None:
         facts.append(("Costs", f"about {dollars(expected.usd)} of the machine's time"))
-    return [*facts, ("Before it", _before(seen))]
-
-
-def _before(seen: Preview) -> str:
-    if not seen.ahead:
-        return "nothing: it starts now"
     wait = "" if seen.wait_s is None else f", for about {duration(seen.wait_s)}"
-    return listed(first_of(seen.ahead, MOST_NAMED)) + wait
+    before = f"{listed(first_of(seen.ahead, MOST_NAMED))}{wait}" if seen.ahead else "nothing: it starts now"
+    return [*facts, ("Before it", before)]
