@@ -107,11 +107,8 @@ class Comparison:
 
     def parts(self) -> list[Part]:
         """Report the configurations, the pairs, and what they amount to."""
-        turns = self.in_turn.sentences() if self.in_turn else []
-        said = [*self._sentences(), *turns, *warnings(self.sides)]
-        heard = (disturbed_sentence(side.best, side.name) for side in self.sides)
-        first = [Sentence(text, tone=Tone.CAUTION) for text in heard if text]
-        return [*first, self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
+        said = [*self._sentences(), *self._turns(), *warnings(self.sides)]
+        return [*self._heard(), self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
 
     def page_parts(self, *beside: Part) -> list[Part]:
         """The verdict in a sentence, the runs of all sides, and what differs; all else is folded.
@@ -119,13 +116,18 @@ class Comparison:
         Args:
             beside: what stands with the runs.
         """
-        shown, differ = self.parts(), warnings(self.sides)
-        told = [part.text for part in shown if isinstance(part, Sentence) and part.tone is not Tone.CAUTION]
-        rest = [Sentence(text) for text in told if text not in {self._verdict, *differ}]
-        cautions = [part for part in shown if isinstance(part, Sentence) and part.tone is Tone.CAUTION]
-        runs = [Heading(self._verdict), *cautions, self._figure(), *beside]
-        folded = Folded("How this was tested", (self._pair_table(), *rest))
-        return [*runs, Heading("What differs"), self._side_table(), *map(Sentence, differ), folded]
+        why = [text for text in (*self._sentences(), *self._turns()) if text != self._verdict]
+        runs = [Heading(self._verdict), *self._heard(), self._figure(), *beside]
+        differ: list[Part] = [Heading("What differs"), self._side_table(), *map(Sentence, warnings(self.sides))]
+        return [*runs, *differ, Folded("How this was tested", (self._pair_table(), *map(Sentence, why)))]
+
+    def _turns(self) -> list[str]:
+        return self.in_turn.sentences() if self.in_turn else []
+
+    def _heard(self) -> list[Sentence]:
+        """Cautions about sides whose runs were disturbed."""
+        heard = (disturbed_sentence(side.best, side.name) for side in self.sides)
+        return [Sentence(text, tone=Tone.CAUTION) for text in heard if text]
 
     @property
     def _verdict(self) -> str:

@@ -105,7 +105,7 @@ class ProblemAnswer(PlainPathsResponse):
         said = {"title": HTTPStatus(self.status_code).phrase, "sentence": without_paths(self._sentence)}
         forbidden = self.status_code == HTTPStatus.FORBIDDEN
         made = page(HTTPConnection(scope), "problem.html.j2", self.status_code, **said, forbidden=forbidden)
-        made.headers.update(self._given)
+        made.headers.update({name: text for name, text in self._given.items() if name not in made.headers})
         await made(scope, receive, send)
 
 

@@ -22,7 +22,8 @@ def test_lists_tell_whose_a_campaign_is_and_show_those_of_one(client: TestClient
     assert client.get("/api/v1/campaigns/of-ada").json()["handed_in_by"] == "ada"
     assert [one["name"] for one in client.get("/api/v1/campaigns?by=ada").json()["campaigns"]] == ["of-ada"]
     page = client.get("/?by=ada").text
-    assert "of-ada</a></td><td>ada</td>" in page
+    assert ">of-ada</a></td>" in page
+    assert '<td class="last">ada</td>' in page
     assert "of-bob</a></td>" not in page
     assert 'href="/?by=' in client.get("/").text
     assert "Handed in by ada." in client.get("/campaigns/of-ada").text

@@ -174,6 +174,10 @@ def test_campaigns_that_are_compared_are_drawn_over_each_other(client: TestClien
     keep(store, a_study("other", space_text=""), [finished(1, study="other"), finished(2, 80.0, study="other")])
     page = client.get("/compare?studies=study&studies=other").text
     assert "Studies study and other" in page
+    places = [
+        page.index(text) for text in ("</h1>", "<h2>No difference", "<svg", "<h2>What differs", "How this was tested")
+    ]
+    assert places == sorted(places)
     assert "How the best rate of each study grew" in page
     assert re.search(r"\nother,0\.1\d*,80", page)
 

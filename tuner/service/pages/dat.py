@@ -102,7 +102,7 @@ def _written(request: Request) -> Mapping[str, Any]:
 def cpu_examples() -> tuple[str, ...]:
     """CPUs as they are sold, with an x for a sign that may be any other."""
     patterns = (re.sub(r"\[(.)[^]]*\]", r"\1", one.name) for one in sold_cpus())
-    return tuple(dict.fromkeys(name.replace("?", "x").replace("*", "").strip() for name in patterns))
+    return tuple(dict.fromkeys(name.replace("?", "x").replace(" *", " x").replace("*", "") for name in patterns))
 
 
 @cache

@@ -31,8 +31,8 @@ from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from ..problems import Problem
 from .campaign.digest import growth_of
-from .campaign.live_page import seconds_left, time_left
-from .queue import waiting_now
+from .campaign.live_page import time_left
+from .queue import first_of, on_nodes, waiting_now
 from .rendering import FILLED_HEADERS, rendered
 from .site import kept_page, page
 
@@ -46,8 +46,6 @@ SHOWN = 50
 """Campaigns of a page."""
 
 Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
-
-FILTERS = ("name", "tag", "by", "state", "space", "engine", "simulated")
 
 
 class HomeQuery(AskedQuery):
@@ -66,7 +64,7 @@ class HomeQuery(AskedQuery):
     @property
     def filters(self) -> dict[str, str]:
         """The filters that are set."""
-        return {key: text for key, text in self.model_dump(include=set(FILTERS)).items() if text}
+        return {key: text for key, text in self.model_dump(exclude={"cursor", "studies"}).items() if text}
 
     def request(self) -> CampaignsRequest:
         """What to list."""
@@ -99,7 +97,6 @@ MOST_WAITING, MOST_RUNNING, LAST = 25, 6, 4
 
 MOST_NODES = 4
 """Of a cluster that are named."""
-STATES: Sequence[str] = get_args(CampaignStanding)
 
 
 @router.get("/")
@@ -113,7 +110,7 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
         "goes_on": await parts.answers.read(lambda: goes_on(parts.store)),
-        "states": [(one, one) for one in STATES],
+        "states": [(one, one) for one in get_args(CampaignStanding)],
         "spaces": [(one, one) for one in parts.offered.space_names],
         "engines": [(one, one) for one in descriptions()],
         "refresh_s": REFRESH_S,
@@ -142,7 +139,8 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
             raise
         wrong, status = str(error.detail), error.status_code
     except UsageError as error:
-        wrong, status = _sentence(error), 422
+        said = without_paths(str(error))
+        wrong, status = f"{said[:1].upper()}{said[1:]}.", 422
     rows, _ = await parts.answers.read(lambda: listed(parts.store, parts.answers, CampaignsRequest(SHOWN)))
     return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong)
 
@@ -160,11 +158,6 @@ def require_comparable(store: Store, answers: Answers, names: Sequence[str]) -> 
             raise Problem(422, f"Campaign {name} has no run that counts; its page tells what ran. Tick others below.")
     if len(names) < 2:
         raise Problem(422, f"Campaign {names[0]} cannot be compared with itself: tick another one, too.")
-
-
-def _sentence(error: Exception) -> str:
-    said = without_paths(str(error))
-    return f"{said[:1].upper()}{said[1:]}."
 
 
 Listed = tuple[StudyLine, str, str]
@@ -219,7 +212,9 @@ def running_now(
     where = {name: f"started in a terminal of {host}" for name, host in at_work}
     for entry in entries:
         if entry.state is QueueState.RUNNING:
-            where[entry.name] = f"started by {entry.order.handed_in_by}, on {_of_nodes(entry.order.node_set)}"
+            where[entry.name] = (
+                f"started by {entry.order.handed_in_by}, on {', '.join(first_of(entry.order.node_set, MOST_NODES))}"
+            )
     return [{"name": name, "where": told, **_running(store, answers, name)} for name, told in where.items()]
 
 
@@ -228,12 +223,12 @@ def _running(store: Store, answers: Answers, name: str) -> dict[str, Any]:
         return {}
     study, newest = store.study(name), store.newest_records(name, 1)
     totals, now, session = answers.totals(study), datetime.now(UTC), newest[0].session if newest else 0
-    left_s = seconds_left(study, totals, now, session)
+    left, left_s = time_left(study, totals, now, session)
     whole_s = totals.machine_s + max(0.0, left_s or 0.0)
     return {
         "line": answers.line(study, store.lists.extent(name)),
         "growth": growth_of(totals),
-        "left": time_left(study, totals, now, session),
+        "left": left,
         "percent": None if left_s is None or not whole_s else round(100 * totals.machine_s / whole_s),
     }
 
@@ -244,11 +239,13 @@ def goes_on(store: Store) -> bool:
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
-Machine = tuple[str, str, Sequence[str], str]
+OfferedMachine = tuple[str, str, Sequence[str], str]
 """A machine or a cluster, names of its nodes, what works there now, and why it cannot be used; "" where it can."""
 
 
-def machines(offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]) -> list[Machine]:
+def machines(
+    offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
+) -> list[OfferedMachine]:
     """Tell of this machine, and of the clusters in the service's file.
 
     Args:
@@ -257,12 +254,12 @@ def machines(offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequenc
     """
     running = [entry for entry in entries if entry.state is QueueState.RUNNING]
     here = platform.node()
-    busy = [*_busy(running, (here,)), *(name for name, host in at_work if host == here)]
+    busy = [*on_nodes(running, (here,)), *(name for name, host in at_work if host == here)]
     clusters = (_cluster(name, offered, running) for name in sorted(offered.clusters))
     return [(f"{here} (this machine)", "", list(dict.fromkeys(busy)), ""), *clusters]
 
 
-def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Machine:
+def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> OfferedMachine:
     try:
         nodes = node_set(name, offered)
     except WrongDocumentError as error:
@@ -270,14 +267,4 @@ def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> Ma
     if nodes == (platform.node(),):
         busy = [entry.name for entry in running if entry.order.document.get("cluster") == name]
         return name, "simulated here", busy, ""
-    return name, _of_nodes(nodes), _busy(running, nodes), ""
-
-
-def _of_nodes(nodes: Sequence[str]) -> str:
-    """Name the first nodes, and count the others."""
-    more = len(nodes) - MOST_NODES
-    return ", ".join([*nodes[:MOST_NODES], *([f"{more} more"] if more > 0 else [])])
-
-
-def _busy(running: Sequence[CampaignEntry], nodes: Sequence[str]) -> list[str]:
-    return [entry.name for entry in running if set(nodes) & set(entry.order.node_set)]
+    return name, ", ".join(first_of(nodes, MOST_NODES)), on_nodes(running, nodes), ""

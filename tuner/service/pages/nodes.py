@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from results.errors import ResultsError
 from results.node_check import BENCHMARKS
 from results.report.html import to_html
-from results.report.model import Sentence, Table, Tone
+from results.report.model import Sentence, Table
 from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.tokens import AccessScope
@@ -51,8 +51,6 @@ LOOK_S = 1.0
 REFRESH_S = 5
 """Seconds until a browser without JavaScript reads the page of a check that goes on again."""
 OVER = format_sse_event(data_str="", event="over")
-
-TONES = {Tone.BAD: "bad", Tone.CAUTION: "caution", Tone.GOOD: "good"}
 
 SHADES = 9
 """Colours, from the worst to the best."""
@@ -193,7 +191,7 @@ def check_part(store: Store, number: int) -> CheckPart:
         headline=_headline(shown, told, running=running),
         failed=failed,
         told=[  # the verdict is the headline, once all is measured
-            (TONES.get(one.tone, ""), without_paths(one.text)) for one in told[1:]
+            (one.tone.value, without_paths(one.text)) for one in told[1:]
         ],
         map=node_map(shown.result.verdict),
         tables=[one for one in report.parts if isinstance(one, Table)],

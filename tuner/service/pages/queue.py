@@ -1,8 +1,7 @@
 """How a campaign that was handed in stands, in words, and what may be done with it."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -21,90 +20,54 @@ MOST_NAMED = 3
 """Campaigns that are named where several are waited for."""
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A campaign that waits.
-
-    Attributes:
-        position: in the order in which campaigns are started, from 1.
-        why: what it waits for, in a sentence.
-    """
-
-    entry: CampaignEntry
-    position: int
-    why: str
+Starts = Callable[[CampaignEntry], bool]
+"""Tells whether this service can start a campaign."""
+Waiting = tuple[CampaignEntry, int, str]
+"""A campaign that waits, its place in the order in which campaigns are started, from 1, and what it waits for."""
 
 
-@dataclass
-class NodesTaken:
-    """Who works on each machine, or is started there first.
-
-    Attributes:
-        others: machine and name of each study of the command line that works on one.
-        starts: tells whether this service can start a campaign.
-    """
-
-    others: Collection[tuple[str, str]] = ()
-    starts: Callable[[CampaignEntry], bool] = lambda _: True
-    _running: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
-    _before: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
-
-    def add(self, entry: CampaignEntry) -> None:
-        """Note a campaign that runs, or that is started before those that are asked for later."""
-        known = self._running if entry.state is QueueState.RUNNING else self._before
-        for node in entry.order.node_set:
-            known[node].append(entry.name)
-
-    def why(self, entry: CampaignEntry) -> str:
-        """Say what a campaign waits for."""
-        nodes = entry.order.node_set
-        if not self.starts(entry):
-            return f"It waits for {_machines(nodes)}, which this service does not offer: one that does must start it."
-        if entry.not_before is not None and entry.not_before > datetime.now(UTC):
-            return (
-                f"It is tried again at {entry.not_before:%H:%M:%S} UTC, after a fault: {without_paths(entry.reason)}."
-            )
-        running, before = _of_nodes(self._running, nodes), _of_nodes(self._before, nodes)
-        if running:
-            after = f", and {counted(len(before), 'campaign')} before it" if before else ""
-            work = "works" if len(running) == 1 else "work"
-            return f"It waits for {_named(running)}, which {work} on {_machines(nodes)}{after}."
-        others = [name for node, name in self.others if node in nodes]
-        if others:
-            return f"It waits for {_named(others)}, which the command line began on {_machines(nodes)}."
-        if before:
-            return f"It waits for {_named(before)}, which {'is' if len(before) == 1 else 'are'} started before it."
-        return "It starts in a moment."
-
-
-def waiting(
-    entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], taken: NodesTaken, asked: Collection[str]
-) -> list[Waiting]:
-    """Say of campaigns that wait why they do.
+def _why(
+    entry: CampaignEntry,
+    starts: Starts,
+    at_work: Sequence[CampaignEntry],
+    first: Sequence[CampaignEntry],
+    others: Sequence[tuple[str, str]],
+) -> str:
+    """Say what a campaign waits for.
 
     Args:
-        entries: all that run or wait.
-        order: those that wait, in the order in which they are started.
-        asked: names of those of which it is said.
+        at_work: campaigns that run.
+        first: those that are started before it.
+        others: names of studies that somebody works on, each with the host of that process.
     """
-    for entry in entries:
-        if entry.state is QueueState.RUNNING:
-            taken.add(entry)
-    found = []
-    for position, entry in enumerate(order, start=1):
-        if entry.name in asked:
-            found.append(Waiting(entry, position, taken.why(entry)))
-        taken.add(entry)
-    return found
+    nodes = entry.order.node_set
+    if not starts(entry):
+        return f"It waits for {_machines(nodes)}, which this service does not offer: one that does must start it."
+    if entry.not_before is not None and entry.not_before > datetime.now(UTC):
+        return f"It is tried again at {entry.not_before:%H:%M:%S} UTC, after a fault: {without_paths(entry.reason)}."
+    running, before = on_nodes(at_work, nodes), on_nodes(first, nodes)
+    if running:
+        after = f", and {counted(len(before), 'campaign')} before it" if before else ""
+        work = "works" if len(running) == 1 else "work"
+        return f"It waits for {listed(first_of(running))}, which {work} on {_machines(nodes)}{after}."
+    theirs = [name for name, host in others if host in nodes]
+    if theirs:
+        return f"It waits for {listed(first_of(theirs))}, which the command line began on {_machines(nodes)}."
+    if before:
+        are = "is" if len(before) == 1 else "are"
+        return f"It waits for {listed(first_of(before))}, which {are} started before it."
+    return "It starts in a moment."
 
 
-def _of_nodes(known: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(name for node in nodes for name in known.get(node, ())))
+def on_nodes(entries: Sequence[CampaignEntry], nodes: Sequence[str]) -> list[str]:
+    """Names of campaigns that are for some of these nodes."""
+    return [entry.name for entry in entries if not set(nodes).isdisjoint(entry.order.node_set)]
 
 
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return listed([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+def first_of(names: Sequence[str], most: int = MOST_NAMED) -> list[str]:
+    """The first of some names, and how many more there are."""
+    more = len(names) - most
+    return [*names[:most], *([f"{more} more"] if more > 0 else [])]
 
 
 def _machines(nodes: Sequence[str]) -> str:
@@ -115,8 +78,6 @@ GOES_ON = frozenset(OF_THE_QUEUE)
 """States after which a page is looked at again."""
 TIME = "%Y-%m-%d %H:%M UTC"
 
-Starts = Callable[[CampaignEntry], bool]
-"""Tells whether this service can start a campaign."""
 _POSSIBLE: Mapping[QueueState, tuple[str, ...]] = {
     QueueState.QUEUED: ("pause", "cancel"),
     QueueState.RUNNING: ("pause", "cancel"),
@@ -163,16 +124,21 @@ def waiting_now(
         asked: names of those of which it is said.
         starts: tells whether this service can start a campaign.
     """
-    running = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
-    others = [(host, name) for name, host in store.queue.hosts_at_work() if name not in running]
-    return waiting(entries, order, NodesTaken(others, starts), asked)
+    running = [entry for entry in entries if entry.state is QueueState.RUNNING]
+    queued = {entry.name for entry in running}
+    others = [(name, host) for name, host in store.queue.hosts_at_work() if name not in queued]
+    return [
+        (entry, place, _why(entry, starts, running, order[: place - 1], others))
+        for place, entry in enumerate(order, start=1)
+        if entry.name in asked
+    ]
 
 
 def why_waits(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     """Say of a campaign in the queue where it stands there and why it waits."""
     entries = store.queue.entries(OF_THE_QUEUE)
     found = waiting_now(store, entries, in_order(store, entries), {entry.name}, starts)
-    return f"It is number {found[0].position} of the queue. {found[0].why}" if found else "It waits for its turn."
+    return next((f"It is number {place} of the queue. {why}" for _, place, why in found), "It waits for its turn.")
 
 
 def why_failed(entry: CampaignEntry) -> str:
@@ -219,12 +185,13 @@ def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
 def _asked_facts(document: Mapping[str, Any]) -> list[Fact]:
     """What a document asks for, with the values that it sets."""
     values = {key: value for key, value in document.items() if key not in {"name", "set"}}
-    return [(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
+    return [(key, value_text(value)) for key, value in {**values, **document.get("set", {})}.items()]
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Write a value of a document as people write it in a form."""
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(value_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

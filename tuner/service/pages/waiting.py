@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -45,20 +44,6 @@ DEAD = "declare-dead"
 """What the button of admins says: the process of the campaign is dead."""
 
 
-@dataclass(frozen=True)
-class StandingPart:
-    """The part of a page that tells how a campaign stands.
-
-    Attributes:
-        mark: a hash of what it says.
-        goes_on: it may change by itself.
-    """
-
-    html: str
-    mark: str
-    goes_on: bool
-
-
 @router.get("/campaigns/{name}/waiting", dependencies=[needs("read")])
 def waiting_part(
     request: Request,
@@ -70,8 +55,8 @@ def waiting_part(
     store = parts.store
     if store.queue.is_study(name) or check_address(store, name) is not None:
         return Response(status_code=204, headers={"HX-Refresh": "true"})
-    part = _part(request, parts, handed_in_entry(store, name))
-    return Response(status_code=204) if part.mark == seen else HTMLResponse(part.html, headers=FILLED_HEADERS)
+    html, mark = _part(request, parts, handed_in_entry(store, name))
+    return Response(status_code=204) if mark == seen else HTMLResponse(html, headers=FILLED_HEADERS)
 
 
 @router.post("/campaigns/{name}/do")
@@ -103,11 +88,14 @@ def waiting_page(request: Request, parts: ServiceParts, name: str) -> HTMLRespon
     Raises:
         Problem: nobody handed in a campaign of this name.
     """
-    part = _part(request, parts, handed_in_entry(parts.store, name))
-    return page(request, "queue/page.html.j2", name=name, part=part, address=address_of(name), look_s=LOOK_S)
+    entry = handed_in_entry(parts.store, name)
+    html, _ = _part(request, parts, entry)
+    told: dict[str, Any] = {"part": html, "goes_on": entry.state in GOES_ON, "look_s": LOOK_S}
+    return page(request, "queue/page.html.j2", name=name, address=address_of(name), **told)
 
 
-def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> StandingPart:
+def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> tuple[str, str]:
+    """The part of a page that tells how a campaign stands, and a hash of what it says."""
     store = parts.store
     log: Sequence[str] = ()
     if entry.state is QueueState.FAILED:
@@ -125,8 +113,7 @@ def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> Standi
         "sentences": [without_paths(one.text) for one in found if isinstance(one, Sentence)],
     }
     mark = sha256(repr(values).encode()).hexdigest()[:12]
-    html = rendered("queue/standing.html.j2", **values, csrf=csrf_field(request), mark=mark)
-    return StandingPart(html, mark, entry.state in GOES_ON)
+    return rendered("queue/standing.html.j2", **values, csrf=csrf_field(request), mark=mark), mark
 
 
 def _found(parts: ServiceParts, entry: CampaignEntry) -> Sequence[Part]:

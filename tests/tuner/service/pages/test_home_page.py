@@ -41,9 +41,20 @@ def two(store: Store) -> None:
 
 def test_machines_are_free_or_work_on_a_campaign(client: TestClient, store: Store) -> None:
     assert "(this machine) free" in text_of(client)
+    assert not {"Running now", "Queue", "Last results"} & set(re.findall(r"<h2[^>]*>([^<]*)", client.get("/").text))
     hand_in(client, "first")
     store.queue.claim("first")
     until(lambda: "(this machine) works on first" in text_of(client))
+    assert re.search(r"Campaigns .* Running now first running started by \w+, on .* All campaigns", text_of(client))
+
+
+@pytest.mark.usefixtures("two")
+def test_last_results_have_a_picture_of_how_they_grew(client: TestClient, store: Store) -> None:
+    grew = "The best rate grew from 81.00 to 83.00 GFLOPS in 3 trials."
+    assert f'role="img" aria-label="{grew}"><path' in client.get("/").text
+    run = finished(4, 90.0, study="after", key="k", params={"NB": 64})
+    store.finish(replace(run, number=store.begin(run)))
+    assert "from 81.00 to 90.00 GFLOPS in 4 trials" in client.get("/").text
 
 
 @pytest.mark.usefixtures("two")

@@ -71,6 +71,7 @@ def test_the_page_of_a_fault_of_ours_says_who_looks_at_it(
     monkeypatch.setattr("tuner.service.pages.operation.page", None)
     page = client.get("/tokens", headers={**PAGE, **ada})
     assert (page.status_code, "<span>ada" in page.text) == (500, True)
+    assert "style-src 'self'" in page.headers["content-security-policy"]
 
 
 def test_only_who_is_not_known_or_may_not_is_led_to_sign_in(client: TestClient, store: Store) -> None:

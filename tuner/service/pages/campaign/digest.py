@@ -116,20 +116,11 @@ WIDE, HIGH, AIR = 100, 30, 3
 """Of the small picture of a growth, and what is free above and below its line."""
 
 
-@dataclass(frozen=True)
-class Growth:
-    """How the best rate of a campaign grew, as a small picture.
-
-    Attributes:
-        line: its points as SVG wants them: machine time from 0 to `WIDE`, the rate from `HIGH` up to 0.
-        told: the same in a sentence.
-    """
-
-    line: str
-    told: str
+GrownRate = tuple[str, str]
+"""The path of a line in SVG, with machine time from 0 to `WIDE` and the rate from `HIGH` up to 0; and all in words."""
 
 
-def growth_of(totals: CampaignTotals) -> Growth | None:
+def growth_of(totals: CampaignTotals) -> GrownRate | None:
     """Draw how the best rate grew; None before the first full run."""
     steps = totals.improvements
     if not steps:
@@ -142,4 +133,4 @@ def growth_of(totals: CampaignTotals) -> Growth | None:
         corners += [f"H{x}", f"V{round(HIGH - AIR - (HIGH - 2 * AIR) * part, 1)}"]
     line = f"M0 {corners[1][1:]}{''.join(corners[2:])}H{WIDE}"
     grew = f"grew from {rate_text(low)} to {rate_text(high)}" if high > low else f"stayed at {rate_text(high)}"
-    return Growth(line, f"The best rate {grew} GFLOPS in {counted(totals.ended, 'trial')}.")
+    return line, f"The best rate {grew} GFLOPS in {counted(totals.ended, 'trial')}."

@@ -252,7 +252,7 @@ class LivePage:
         full = [known[number] for number in sorted(points) if number in known]
         against = known.get(textbook.trial) if textbook else None
         newest = known.get(digest.begun)
-        left = time_left(study, digest, datetime.now(UTC), newest.session if newest else 0)
+        left, _ = time_left(study, digest, datetime.now(UTC), newest.session if newest else 0)
         trials = [known[number] for number in listed if number in known]
         if state not in GOES_ON:
             trials.sort(key=lambda one: (one.number in points, one.gflops or 0.0), reverse=True)
@@ -363,41 +363,34 @@ def headline(state: LiveState, rates: HeadlineRates | None) -> str:
     return f"{said} Expected of one more run of no. 1: {expected} GFLOPS." if expected else said
 
 
-def time_left(study: Study, digest: CampaignTotals, now: datetime, session: int) -> str | None:
-    """Say what is left of the budget; None where nothing is limited.
+def time_left(study: Study, digest: CampaignTotals, now: datetime, session: int) -> tuple[str | None, float | None]:
+    """Say what is left of the budget, also in seconds until its first limit; None where nothing limits or tells it.
 
     Args:
         session: number of the session, from 0; the time of earlier ones is not known here.
     """
-    budget, left_s, parts = _budget(study), seconds_left(study, digest, now, session), []
+    asked = study.options.get("budget")
+    budget = Budget(**asked) if isinstance(asked, dict) else Budget()
+    parts, left_s = [], list[float]()
     if budget.trials is not None:
+        trials = max(0, budget.trials - digest.counted)
         parts.append(
             f"{min(digest.counted, budget.trials)} of {counted(budget.trials, 'trial')} of its budget are done"
         )
-    if left_s is not None:
-        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
-        parts.append(f"about {duration(left_s)}{virtual} are left" if left_s > 0 else "its time is up")
-    text = ", ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else None
-
-
-def seconds_left(study: Study, digest: CampaignTotals, now: datetime, session: int) -> float | None:
-    """The seconds until the first limit of the budget, 0 or less after it; None where nothing tells them."""
-    budget, left_s = _budget(study), list[float]()
-    if budget.trials is not None and digest.ended:
-        left_s.append(max(0, budget.trials - digest.counted) * digest.machine_s / digest.ended)
+        left_s += [trials * digest.machine_s / digest.ended] if digest.ended else []
     if budget.run_s is not None:
         left_s.append(budget.run_s - digest.machine_s)
     if budget.wall_s is not None and study.simulated:
         left_s.append(budget.wall_s - digest.machine_s)
     elif budget.wall_s is not None and session == 0:
         left_s.append(budget.wall_s - (now - study.created_at).total_seconds())
-    return min(left_s, default=None)
-
-
-def _budget(study: Study) -> Budget:
-    asked = study.options.get("budget")
-    return Budget(**asked) if isinstance(asked, dict) else Budget()
+    if left_s:
+        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
+        parts.append(
+            f"about {duration(max(0.0, min(left_s)))}{virtual} are left" if min(left_s) > 0 else "its time is up"
+        )
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else None, min(left_s, default=None)
 
 
 def differences(record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None) -> list[str]:

@@ -1,23 +1,13 @@
 """The fields of the form that starts a campaign: one for each option of `tune` that makes sense on a service."""
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from ....asks.field import FIRST, HOW, PRICE, QUEUE, SIZES, AskedField, Named, fields_of
 from ....asks.tune import TuneAsk
 
-
-class FieldKind(StrEnum):
-    """How a field is filled in."""
-
-    TEXT = "text"
-    NUMBER = "number"
-    CHOICE = "choice"
-    TICK = "tick"
-    TICK_NOT = "tick-not"
-    TICKS = "ticks"
-    LINES = "lines"
+FieldKind = Literal["text", "number", "choice", "tick", "tick-not", "ticks", "lines"]
+"""How a field is filled in."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +22,7 @@ class FormField:
 
     name: str
     label: str
-    kind: FieldKind = FieldKind.TEXT
+    kind: FieldKind = "text"
     hint: str = ""
     listed: bool = False
 
@@ -42,18 +32,8 @@ class FormField:
         return self.name.replace(".", "-")
 
 
-@dataclass(frozen=True)
-class FieldGroup:
-    """Fields that belong together.
-
-    Attributes:
-        title: "" for those that everybody sees first.
-    """
-
-    title: str
-    fields: tuple[FormField, ...]
-
-
+FieldGroup = tuple[str, tuple[FormField, ...]]
+"""Fields that belong together, below their title; "" for those that everybody sees first."""
 OTHER_PARAMETERS = "set"
 """The field for values of all parameters that have no field of their own."""
 OWN_FIELDS = (
@@ -63,7 +43,7 @@ OWN_FIELDS = (
 """For values of parameters that have a field of their own."""
 NAME = FormField("name", "Name", hint="Leave it empty for the name of the space and a number.")
 PRIORITY = FormField(
-    "priority", "Priority", FieldKind.NUMBER, "From -100 to 100; a higher one goes first. Above 0: only admins."
+    "priority", "Priority", "number", "From -100 to 100; a higher one goes first. Above 0: only admins."
 )
 CHOSEN = frozenset({"space", "cluster", "objective", "pareto", "engine", "program"})
 """Keys of which a value is chosen of a list."""
@@ -78,14 +58,14 @@ def form_field(field: AskedField) -> FormField:
 def _kind(field: AskedField) -> FieldKind:
     types = {field.type, *get_args(field.type)}
     if field.key == OTHER_PARAMETERS:
-        return FieldKind.LINES
+        return "lines"
     if field.key in CHOSEN:
-        return FieldKind.CHOICE
+        return "choice"
     if field.said.names is Named.LIBRARY:
-        return FieldKind.TICKS
+        return "ticks"
     if bool in types:
-        return FieldKind.TICK if field.default is False else FieldKind.TICK_NOT
-    return FieldKind.NUMBER if types & {int, float} else FieldKind.TEXT
+        return "tick" if field.default is False else "tick-not"
+    return "number" if types & {int, float} else "text"
 
 
 def _groups() -> tuple[FieldGroup, ...]:
@@ -97,9 +77,9 @@ def _groups() -> tuple[FieldGroup, ...]:
     found[FIRST].append(NAME)
     found[SIZES][:0] = OWN_FIELDS
     found[QUEUE].insert(0, PRIORITY)
-    return tuple(FieldGroup(section, tuple(group)) for section, group in found.items())
+    return tuple((section, tuple(group)) for section, group in found.items())
 
 
 GROUPS = _groups()
-FIELDS = tuple(field for group in GROUPS for field in group.fields)
+FIELDS = tuple(field for _, fields in GROUPS for field in fields)
 BY_NAME = {field.name: field for field in FIELDS}

@@ -12,7 +12,8 @@ from search_spaces.parameters.dimension import DIMENSIONS
 from ....messages.documents import MOST_SET, Document, document_of
 from ...forms import FIELD, FormFields
 from ...problems import LONGEST_PATH, Problem, wrong_document
-from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
+from ..queue import value_text
+from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FormField
 
 _NAME = re.compile(r"[\w.-]+")
 KEY = "key"
@@ -65,11 +66,11 @@ def texts_of_document(document: Document) -> Texts:
     known = document.model_dump(mode="json")
     given: dict[str, Any] = known.pop("set", {})
     own = {name.removeprefix(_SET) for name in BY_NAME if name.startswith(_SET)}
-    others = [f"{name} = {_joined(values)}" for name, values in given.items() if name not in own]
+    others = [f"{name} = {value_text(values)}" for name, values in given.items() if name not in own]
     texts: dict[str, Sequence[str]] = {OTHER_PARAMETERS: ["\n".join(others)]}
     for field in FIELDS:
         if field.name.startswith(_SET):
-            texts[field.name] = [_joined(given.get(field.name.removeprefix(_SET), []))]
+            texts[field.name] = [value_text(given.get(field.name.removeprefix(_SET), []))]
         elif field.name != OTHER_PARAMETERS:
             texts[field.name] = _shown(field, known[field.name])
     return texts
@@ -77,20 +78,15 @@ def texts_of_document(document: Document) -> Texts:
 
 def _shown(field: FormField, value: Any) -> Sequence[str]:
     match field.kind, value:
-        case FieldKind.TICKS, _:
+        case "ticks", _:
             return list(value)
-        case FieldKind.TICK | FieldKind.TICK_NOT, _:
-            return ["yes"] if value is (field.kind is FieldKind.TICK) else []
+        case "tick" | "tick-not", _:
+            return ["yes"] if value is (field.kind == "tick") else []
         case _, None:
             return [""]
         case _, list():
-            return [_joined(value)]
+            return [value_text(value)]
     return [f"{value:g}" if isinstance(value, float) else str(value)]
-
-
-def _joined(values: Any) -> str:
-    listed = values if isinstance(values, list) else [values]
-    return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in listed)
 
 
 def document_filled_in(texts: Texts) -> Document:
@@ -115,11 +111,11 @@ def document_filled_in(texts: Texts) -> Document:
 
 
 def _value(field: FormField, texts: Sequence[str]) -> Any:
-    if field.kind is FieldKind.TICK:
+    if field.kind == "tick":
         return bool(texts) or None
-    if field.kind is FieldKind.TICK_NOT:
+    if field.kind == "tick-not":
         return False if texts else None
-    if field.kind is FieldKind.TICKS:
+    if field.kind == "ticks":
         return [text for text in texts if text]
     text = texts[0] if texts else ""
     return _parts(text) if field.listed else text

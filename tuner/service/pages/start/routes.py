@@ -1,7 +1,7 @@
 """Addresses of the form that starts a campaign, and what it tells of the machine and of a preview."""
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Annotated, Any
 
@@ -26,6 +26,7 @@ from ...forms import Form, csrf_field
 from ...problems import Problem
 from ...request_log import PREVIEW
 from ..frames import address_of
+from ..queue import first_of
 from ..rendering import FILLED_HEADERS, Fact, rendered
 from ..site import page
 from .choices import choices, fresh_texts
@@ -50,37 +51,35 @@ MOST_NAMED = 5
 """Campaigns ahead that are named."""
 
 
-@dataclass(frozen=True)
-class FilledForm:
-    """The form as a page shows it.
+def form_page(
+    request: Request,
+    queue: QueueAccess,
+    texts: Texts,
+    key: str,
+    errors: Sequence[FieldError] = (),
+    seen: Preview | None = None,
+) -> HTMLResponse:
+    """The whole page.
 
-    Attributes:
+    Args:
         key: of this form; no other form has the same.
         seen: what would come of it; None where nobody asked.
     """
-
-    texts: Texts
-    key: str
-    errors: tuple[FieldError, ...] = ()
-    seen: Preview | None = None
-
-    def page(self, request: Request, queue: QueueAccess) -> HTMLResponse:
-        """The whole page."""
-        host = queue.parts.survey.view()
-        return page(
-            request,
-            "start/page.html.j2",
-            422 if self.errors else 200,
-            groups=GROUPS,
-            texts=self.texts,
-            choices=choices(queue.parts.offered, host),
-            errors=self.errors,
-            by_field=by_field(self.errors),
-            facts=machine_facts(host),
-            key=self.key,
-            csrf=csrf_field(request),
-            **_previewed(self.seen),
-        )
+    host = queue.parts.survey.view()
+    return page(
+        request,
+        "start/page.html.j2",
+        422 if errors else 200,
+        groups=GROUPS,
+        texts=texts,
+        choices=choices(queue.parts.offered, host),
+        errors=errors,
+        by_field=by_field(errors),
+        facts=machine_facts(host),
+        key=key,
+        csrf=csrf_field(request),
+        **_previewed(seen),
+    )
 
 
 @router.get("/new")
@@ -91,7 +90,7 @@ def new(
 ) -> HTMLResponse:
     """Show the form, filled in as another campaign was where one is named."""
     texts = fresh_texts() if like is None else _texts_of(queue.parts.store, like)
-    return FilledForm(texts, secrets.token_urlsafe(16)).page(request, queue)
+    return form_page(request, queue, texts, secrets.token_urlsafe(16))
 
 
 @router.post("/new")
@@ -104,7 +103,7 @@ def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
         name = request.state.target = queue.hand_in(document, once).name
         return RedirectResponse(address_of(name), 303)
     except WRONG as error:
-        return FilledForm(texts, key, _errors(error, texts)).page(request, queue)
+        return form_page(request, queue, texts, key, _errors(error, texts))
 
 
 @router.get(PREVIEW, dependencies=[needs("run")])
@@ -125,7 +124,7 @@ def preview_form(request: Request, queue: OpenQueue, sent: Form) -> HTMLResponse
     return (
         HTMLResponse(rendered("start/preview.html.j2", errors=errors, **_previewed(seen)), headers=FILLED_HEADERS)
         if "hx-request" in request.headers
-        else FilledForm(texts, key, errors, seen).page(request, queue)
+        else form_page(request, queue, texts, key, errors, seen)
     )
 
 
@@ -187,13 +186,6 @@ def preview_facts(seen: Preview) -> list[Fact]:
     facts.append(("Ends after", expected.limits + (" of the virtual cluster" if expected.simulated else "")))
     if expected.usd is not None:
         facts.append(("Costs", f"about {dollars(expected.usd)} of the machine's time"))
-    return [*facts, ("Before it", _before(seen))]
-
-
-def _before(seen: Preview) -> str:
-    if not seen.ahead:
-        return "nothing: it starts now"
-    named = list(seen.ahead[:MOST_NAMED])
-    more = [f"{len(seen.ahead) - len(named)} more"] if len(seen.ahead) > len(named) else []
     wait = "" if seen.wait_s is None else f", for about {duration(seen.wait_s)}"
-    return listed([*named, *more]) + wait
+    before = f"{listed(first_of(seen.ahead, MOST_NAMED))}{wait}" if seen.ahead else "nothing: it starts now"
+    return [*facts, ("Before it", before)]
