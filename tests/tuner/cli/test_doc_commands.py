@@ -95,7 +95,7 @@ def test_no_call_on_a_page_has_a_word_that_hpltune_does_not_know(name: str) -> N
         assert error is None or lacks_a_word, call
 
 
-VIRTUAL = ("kronos", "infiniband64", "mine.toml", "model.toml", "noisy-kronos.toml", "slow60.toml")
+VIRTUAL = ("kronos", "infiniband64", "mine.toml", "model.toml", "noisy-kronos.toml")
 """Clusters that are simulated."""
 SIMULATED = {
     call.words[call.words.index("--study") + 1]
