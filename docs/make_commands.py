@@ -15,7 +15,7 @@ from tuner.cli import app
 PAGE = Path(__file__).with_name("commands.md")
 HEAD = """# Commands
 
-Reference: every command, with its options and exit codes. `--help` of a command says more of it. Exit codes: 0 done,
+Reference: every command, with its options and exit codes. `--help` says more of each. Exit codes: 0 done,
 1 one sentence on standard error says why not, 2 wrong usage (nothing was run), 130 stopped by Ctrl-C (143 by SIGTERM,
 129 by SIGHUP; 130 by any of them where runs were under way). `hpltune --install-completion` sets up tab completion.
 
@@ -24,6 +24,8 @@ Reference: every command, with its options and exit codes. `--help` of a command
 Below, a command that has one of these only names it.
 
 """
+MOST_EXAMPLES = 2
+"""Of a command; its help has more."""
 FEWEST_COMMANDS = 2
 """An option with the same words in so many commands is explained once; of one name, that which most have."""
 
@@ -70,7 +72,7 @@ def _section(name: str, command: Any, options: Sequence[tuple[str, str]], shared
     first, *more = text.strip().split("\n\n")
     told = (" ".join(part.split()) for part in more if "xit code" in part or part.startswith("Ends with"))
     said = "\n\n".join((" ".join(first.split()), *told))
-    shown = "\n".join(line.strip() for line in examples.strip().splitlines() if line.strip())
+    shown = "\n".join([line.strip() for line in examples.strip().splitlines() if line.strip()][:MOST_EXAMPLES])
     own = "".join(_line(option) for option in options if option not in shared)
     also = ", ".join(f"`{_name(option)}`" for option in options if option in shared)
     listed = own + (f"- Also {also}.\n" if also else "")
