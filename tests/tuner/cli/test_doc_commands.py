@@ -104,9 +104,9 @@ SIMULATED = {
     if "--study" in call.words
     and "--cluster" in call.words
     and call.words[call.words.index("--cluster") + 1] in VIRTUAL
-} | {"front", "predicted", "kronos-blocks-1", "mine-1"}
+} | {"front", "predicted", "mine-1"}
 """Studies of the pages that were simulated."""
-MADE = ("default-1", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
+MADE = ("default-1", "default-2", "blas-1", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
 """Studies of the pages that were not."""
 SIMULATES = ("reproduce", "learn", "predict", "plot timeline")
 COMPUTES = ("blas", "build", "calibrate", "scale", "nodes check", "doctor")
