@@ -1,6 +1,5 @@
 """The figures that a talk printed of 484 blades are rebuilt exactly, and the same nodes are found in them."""
 
-
 import pytest
 import talk
 from talk_printed import (

@@ -35,7 +35,6 @@ NOT_RUN = {
     "test": "it runs these tests: tests/test_checks.py",
     "tune --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
     "run HPL.dat --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
-    "tune --set program=netlib,hpcc": "it needs three MPI libraries: tests/tuner/study/test_tune.py runs two",
 }
 """How calls begin that are only looked at, and why."""
 NAMES_NO_STUDY = {("compare",), ("compare", "--interleaved"), ("plot",)}
@@ -45,7 +44,6 @@ SERVED = "docs/service-client.md"
 LACKS_A_WORD = {"MissingParameter", "BadOptionUsage", "ValueError"}
 """What typer raises where a word is not there that a command needs: sentences may leave it out."""
 WORDS = (
-    (r"STUDY#TRIAL", "default-1#2"),
     (r"STUDY|NAME…?|OLD", "default-1"),
     (r"NUMBER|TRIAL|K", "2"),
     (r"TAG…", "tag"),
