@@ -10,6 +10,8 @@ from tuner.settings.dimensions import meanings
 PAGE = Path(__file__).with_name("glossary.md")
 HEAD = """# Glossary
 
+Reference: the words of HPL, and what each parameter does.
+
 ## Words
 
 | word | what it is |
@@ -27,8 +29,7 @@ HEAD = """# Glossary
 
 ## Parameters
 
-What each parameter does, and when it matters. `hpltune explain` shows these sentences for the parameters that matter in
-a study. [Search spaces](spaces.md) has their values, [the network](network.md) the other network settings,
+[Search spaces](spaces.md) has their values, [the network](network.md) the other network settings,
 [settings of the host](settings.md) what those need.
 
 | parameter | what it does and when it matters |

@@ -1,7 +1,7 @@
 """Build the documentation as a site that needs no network: `python docs/make_site.py FOLDER`.
 
 MkDocs with the theme Material does it, which the tests install. README is the first page; CONTRIBUTING, CHANGELOG and
-LICENSE become pages, too; the order of pages is that of index.md. A link that leads nowhere ends it.
+LICENSE become pages, too; the order of pages is that of index.md's table. A link that leads nowhere ends it.
 """
 
 import os
@@ -47,15 +47,14 @@ nav:
 
 
 def navigation(index: str) -> Iterator[str]:
-    """Yield the lines of MkDocs' navigation, from the headings and the tables of index.md."""
+    """Yield the lines of MkDocs' navigation: a section for each kind of page, which is a column of index.md's table."""
     yield f"  - hpltune: {OUTSIDE['README.md']}"
     yield f"  - All pages: {ALL_PAGES}"
-    for line in index.splitlines():
-        if line.startswith("## "):
-            yield f"  - {line.removeprefix('## ')}:"
-        elif row := re.match(r"\| \[([^\]]+)\]\(([^)#]+)\)", line):
-            title, file = row.groups()
-            yield f"    - {title!r}: {OUTSIDE.get(file.removeprefix('../'), file)}"
+    rows = [line.strip("|\n").split("|") for line in index.splitlines() if line.startswith("|")]
+    for kind, *cells in list(zip(*rows, strict=True))[1:]:
+        yield f"  - {kind.strip()}:"
+        for title, file in re.findall(r"\[([^\]]+)\]\(([^)#]+)\)", "".join(cells)):
+            yield f"    - {title[0].upper() + title[1:]!r}: {OUTSIDE.get(file.removeprefix('../'), file)}"
 
 
 def as_page(text: str, *, outside: bool) -> str:

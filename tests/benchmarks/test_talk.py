@@ -1,7 +1,5 @@
 """The figures that a talk printed of 484 blades are rebuilt exactly, and the same nodes are found in them."""
 
-from pathlib import Path
-
 import pytest
 import talk
 from talk_printed import (
@@ -116,7 +114,6 @@ def test_hpl_of_482_nodes_has_no_slow_node(verdict: ReadinessVerdict) -> None:
     assert named(verdict, "slow-node") == []
 
 
-def test_the_page_shows_the_table_that_the_script_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_script_names_the_nodes_of_the_slides(capsys: pytest.CaptureFixture[str]) -> None:
     talk.main()
-    page = Path(__file__).parents[2].joinpath("docs/talk.md").read_text(encoding="utf-8")
-    assert capsys.readouterr().out in page
+    assert capsys.readouterr().out.endswith("\nOut: node215, node483. Slow: node002, node[023-026], node406.\n")

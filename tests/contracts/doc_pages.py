@@ -1,5 +1,6 @@
 """What pages of the documentation show: commands, what these printed, and files to write."""
 
+import inspect
 import re
 import shlex
 import subprocess
@@ -25,7 +26,9 @@ _FENCED = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _CALL = re.compile(r"(?:^|[\s(|/])hpltune ((?:--|[a-z]).*)")
 _TYPED = re.compile(r"^\s*(?:\$ |\./|echo [^|]*\| )?hpltune |^\s*said=|^\$ ")
 _MENTION = re.compile(r"`(?:\./)?hpltune ((?:--|[a-z])[^`|>\n]*)[^`\n]*`|`((?:\w+ )+--[^`\n]+)`")
-PAGES = ("README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
+HELP = "--help"
+"""What stands for a page with the examples of all commands."""
+PAGES = (HELP, "README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
 
 
 @dataclass
@@ -77,8 +80,16 @@ def _words(call: str) -> tuple[str, ...]:
     return tuple(takewhile(lambda word: word[0] not in "|>)#", lexer))
 
 
+def examples(command: Any) -> str:
+    """The examples in the help of a command and of those below it."""
+    below = "".join(map(examples, getattr(command, "commands", {}).values()))
+    return f"```text\n{inspect.cleandoc(command.help or '').partition('Examples:')[2]}\n```\n{below}"
+
+
 def page(name: str) -> str:
     """The text of a page, by its path in the repository."""
+    if name == HELP:
+        return examples(typer.main.get_command(app))
     return (ROOT / name).read_text(encoding="utf-8")
 
 

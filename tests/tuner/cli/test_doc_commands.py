@@ -35,7 +35,6 @@ NOT_RUN = {
     "test": "it runs these tests: tests/test_checks.py",
     "tune --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
     "run HPL.dat --container": "it needs an image: tests/runners/containers, tests/tuner/commands",
-    "tune --set program=netlib,hpcc": "it needs three MPI libraries: tests/tuner/study/test_tune.py runs two",
 }
 """How calls begin that are only looked at, and why."""
 NAMES_NO_STUDY = {("compare",), ("compare", "--interleaved"), ("plot",)}
@@ -45,7 +44,6 @@ SERVED = "docs/service-client.md"
 LACKS_A_WORD = {"MissingParameter", "BadOptionUsage", "ValueError"}
 """What typer raises where a word is not there that a command needs: sentences may leave it out."""
 WORDS = (
-    (r"STUDY#TRIAL", "default-1#2"),
     (r"STUDY|NAME…?|OLD", "default-1"),
     (r"NUMBER|TRIAL|K", "2"),
     (r"TAG…", "tag"),
@@ -95,7 +93,7 @@ def test_no_call_on_a_page_has_a_word_that_hpltune_does_not_know(name: str) -> N
         assert error is None or lacks_a_word, call
 
 
-VIRTUAL = ("kronos", "infiniband64", "mine.toml", "model.toml", "noisy-kronos.toml", "slow60.toml")
+VIRTUAL = ("kronos", "infiniband64", "mine.toml", "model.toml", "noisy-kronos.toml")
 """Clusters that are simulated."""
 SIMULATED = {
     call.words[call.words.index("--study") + 1]
@@ -104,9 +102,9 @@ SIMULATED = {
     if "--study" in call.words
     and "--cluster" in call.words
     and call.words[call.words.index("--cluster") + 1] in VIRTUAL
-} | {"front", "predicted", "kronos-blocks-1", "mine-1"}
+} | {"front", "predicted", "mine-1"}
 """Studies of the pages that were simulated."""
-MADE = ("default-1", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
+MADE = ("default-1", "default-2", "blas-1", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
 """Studies of the pages that were not."""
 SIMULATES = ("reproduce", "learn", "predict", "plot timeline")
 COMPUTES = ("blas", "build", "calibrate", "scale", "nodes check", "doctor")
