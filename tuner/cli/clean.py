@@ -29,9 +29,9 @@ def clean(
     from .common import agreed
 
     out = console()
-    planned = command.plan_clean(command.CleanRequest(user_dirs(), runs))
+    planned = command.plan_clean(user_dirs(), runs=runs)
     show_report(out, planned.report(), as_json=False)
     if not planned.empty and not (dry_run or yes or agreed("Remove these?")):
         out.print("Nothing was removed.")
         raise typer.Exit(1)
-    show_report(out, command.clean(planned, dry_run=dry_run).report(), as_json=False)
+    show_report(out, command.clean(planned, dry_run=dry_run), as_json=False)

@@ -60,9 +60,7 @@ def import_(
             for path in databases:
                 show_report(console(), import_database(store, path).report(), as_json=as_json)
             return
-        from ..commands.stored.import_outputs import ImportRequest, UnprintedFacts, import_outputs
+        from ..commands.stored.import_outputs import UnprintedFacts, import_outputs
 
         facts = UnprintedFacts(machine or "", blas or "", rpeak, price, power)
-        show_report(
-            console(), import_outputs(store, ImportRequest(tuple(paths), facts, study)).report(), as_json=as_json
-        )
+        show_report(console(), import_outputs(store, paths, facts, study).report(), as_json=as_json)

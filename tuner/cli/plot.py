@@ -86,7 +86,7 @@ def plot(
             given = " ".join(map(str, trial))
             raise UsageError("it is for `hpltune plot conditions` and `timeline`", field="trial", given=given)
         if kind is None:
-            report = list_kinds(store, study).report()
+            report = list_kinds(store, study)
         else:
             file = out or Path(f"{kind}.png")
             shown = None if steps is None else parse_steps(steps)

@@ -34,17 +34,17 @@ def delete(
 
         hpltune study delete default-1 default-2 --yes
     """
-    from ..commands.stored.study import DeleteRequest, delete_studies, plan_deletion
+    from ..commands.stored.study import delete_studies, plan_deletion
     from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:
-        planned = plan_deletion(store, DeleteRequest(user_dirs(), names))
+        planned = plan_deletion(store, user_dirs(), names)
         show_report(out, planned.report(), as_json=False)
         if not (yes or agreed("Delete this for good?")):
             out.print("Nothing was deleted.")
             raise typer.Exit(1)
-        show_report(out, delete_studies(store, planned).report(), as_json=False)
+        show_report(out, delete_studies(store, planned), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -64,19 +64,19 @@ def trust(
 
         hpltune study trust default-1 --yes --db postgresql://tuner.example.org/hpl
     """
-    from ..commands.stored.study import TrustRequest, plan_trust, trust_study
+    from ..commands.stored.study import plan_trust, trust_study
     from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:
-        planned = plan_trust(store, TrustRequest(user_dirs(), name))
+        planned = plan_trust(store, user_dirs(), name)
         show_report(out, planned.report(), as_json=False)
         if not planned.programs:
             return
         if not (yes or agreed("Let these run as you?")):
             out.print("Nothing was trusted.")
             raise typer.Exit(1)
-        show_report(out, trust_study(planned).report(), as_json=False)
+        show_report(out, trust_study(planned), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -91,10 +91,10 @@ def rename(
 
         hpltune study rename default-1 before-the-upgrade
     """
-    from ..commands.stored.study import RenameRequest, rename_study
+    from ..commands.stored.study import rename_study
 
     with open_store(db, create=False) as store:
-        show_report(console(), rename_study(store, RenameRequest(user_dirs(), old, new)).report(), as_json=False)
+        show_report(console(), rename_study(store, user_dirs(), old, new), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -115,10 +115,10 @@ def note(
 
         hpltune study note default-1 --remove
     """
-    from ..commands.stored.study import NoteRequest, note_study
+    from ..commands.stored.study import note_study
 
     with open_store(db, create=False) as store:
-        show_report(console(), note_study(store, NoteRequest(name, "" if remove else text)).report(), as_json=as_json)
+        show_report(console(), note_study(store, name, "" if remove else text), as_json=as_json)
 
 
 @study.command(cls=PlainCommand)
@@ -139,8 +139,7 @@ def tag(
 
         hpltune study tag default-1 new-switch --remove
     """
-    from ..commands.stored.study import NoteRequest, note_study
+    from ..commands.stored.study import note_study
 
     with open_store(db, create=False) as store:
-        request = NoteRequest(name, tags=tags or (), remove=remove)
-        show_report(console(), note_study(store, request).report(), as_json=as_json)
+        show_report(console(), note_study(store, name, tags=tags or (), remove=remove), as_json=as_json)

@@ -159,20 +159,6 @@ class _FileResult:
 
 
 @dataclass(frozen=True)
-class ImportRequest:
-    """What to import.
-
-    Attributes:
-        paths: files with outputs of HPL, and folders that are searched for them.
-        study: what the study is called; of several folders each name gets the folder's.
-    """
-
-    paths: tuple[Path, ...]
-    facts: UnprintedFacts = NO_FACTS
-    study: str | None = None
-
-
-@dataclass(frozen=True)
 class ImportedStudy:
     """What a study got.
 
@@ -242,24 +228,29 @@ class ImportResult:
         return Report("Import", tuple(map(Sentence, said)), facts)
 
 
-def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
+def import_outputs(
+    store: Store, paths: Sequence[Path], facts: UnprintedFacts = NO_FACTS, name: str | None = None
+) -> ImportResult:
     """Store the runs of files and folders, a study for each folder; no run is stored twice.
+
+    Args:
+        name: of the study; None for import-FOLDER-1. Of several folders each gets its own behind it.
 
     Raises:
         UsageError: a path cannot be read, or none of the files holds a result of HPL.
         ResultsError: a study cannot be written.
     """
-    if request.study is not None:
-        check_name(request.study)
-    found = folders_of(request.paths)
+    if name is not None:
+        check_name(name)
+    found = folders_of(paths)
     remarks = tuple(remark for folder in found for remark in folder.remarks)
     folders = [folder for folder in found if folder.files]
     if not folders:
-        raise UsageError(_nothing(request.paths, remarks))
+        raise UsageError(_nothing(paths, remarks))
     studies: list[ImportedStudy] = []
     for folder in folders:
         before = frozenset(study.name for study in studies)
-        studies.append(_stored(store, folder, before, request.facts, _asked_name(folder, request, len(folders))))
+        studies.append(_stored(store, folder, before, facts, _asked_name(folder, name, len(folders))))
     return ImportResult(studies, remarks)
 
 
@@ -393,11 +384,11 @@ def _repeats(results: Sequence[_FileResult], runs: Sequence[_FileResult]) -> tup
     return (f"{what} printed elsewhere, too (same row, residual and time stamps): each run counts once.{apart}",)
 
 
-def _asked_name(folder: OutputFolder, request: ImportRequest, folders: int) -> str | None:
+def _asked_name(folder: OutputFolder, asked: str | None, folders: int) -> str | None:
     """What the user calls the study of a folder; None where nothing was said."""
-    if request.study is None or folders == 1:
-        return request.study
-    name = f"{request.study}-{folder.name}"
+    if asked is None or folders == 1:
+        return asked
+    name = f"{asked}-{folder.name}"
     check_name(name)
     return name
 

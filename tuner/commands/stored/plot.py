@@ -76,34 +76,22 @@ class PlotResult:
         return Report(self.figures[0].title, (*tables, Sentence(f"Wrote {self.out}.", unbroken=True)), facts)
 
 
-@dataclass(frozen=True)
-class KindsResult:
-    """The figures that there are, and whether a study has data for each."""
-
-    study: Study
-    kinds: tuple[tuple[FigureKind, bool], ...]
-
-    def report(self) -> Report:
-        """Report a line for each figure."""
-        rows = tuple((kind.name, kind.shows, kind.needs, "yes" if there else "no") for kind, there in self.kinds)
-        facts: list[object] = [
-            {"kind": kind.name, "shows": kind.shows, "needs": kind.needs, "can_be_drawn": there}
-            for kind, there in self.kinds
-        ]
-        title = f"Figures of study {self.study.name}"
-        how = Sentence(f"`hpltune plot KIND {self.study.name} -o FILE.pdf` draws one.", unbroken=True)
-        return Report(title, (Table(title, columns("kind", "shows", "needs", "can be drawn"), rows), how), facts)
-
-
-def list_kinds(store: Store, study: str | None = None) -> KindsResult:
+def list_kinds(store: Store, name: str | None = None) -> Report:
     """List the figures, and which of them a study has data for.
 
     Raises:
         ResultsError: there is no such study.
     """
-    found = store.study(study) if study else store.newest()
-    source = figure_source(store, found)
-    return KindsResult(found, tuple((kind, kind.can_be_drawn(source)) for kind in KINDS))
+    study = store.study(name) if name else store.newest()
+    source = figure_source(store, study)
+    kinds = [(kind, kind.can_be_drawn(source)) for kind in KINDS]
+    rows = tuple((kind.name, kind.shows, kind.needs, "yes" if there else "no") for kind, there in kinds)
+    facts: list[object] = [
+        {"kind": kind.name, "shows": kind.shows, "needs": kind.needs, "can_be_drawn": there} for kind, there in kinds
+    ]
+    title = f"Figures of study {study.name}"
+    how = Sentence(f"`hpltune plot KIND {study.name} -o FILE.pdf` draws one.", unbroken=True)
+    return Report(title, (Table(title, columns("kind", "shows", "needs", "can be drawn"), rows), how), facts)
 
 
 def plot(store: Store, request: PlotRequest) -> PlotResult:

@@ -40,21 +40,6 @@ STUDIES, TRIALS = 20, 100
 
 
 @dataclass(frozen=True)
-class StudiesRequest:
-    """Which studies to list.
-
-    Attributes:
-        page: None for all of them.
-        everything: also those that another command than `tune` made, and no import.
-        tag: only those that have it, of whatever command; None for all.
-    """
-
-    page: Page | None = NEWEST
-    everything: bool = False
-    tag: str | None = None
-
-
-@dataclass(frozen=True)
 class StudiesResult:
     """Studies, oldest first.
 
@@ -92,23 +77,31 @@ class StudiesResult:
         return Report("Studies", tuple(parts), facts)
 
 
-def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
-    """List studies with their best."""
+def show_studies(
+    store: Store, page: Page | None = NEWEST, *, everything: bool = False, tag: str | None = None
+) -> StudiesResult:
+    """List studies with their best.
+
+    Args:
+        page: None for all of them.
+        everything: also those that another command than `tune` made, and no import.
+        tag: only those that have it, of whatever command; None for all.
+    """
     known, tallies = store.studies(), store.tallies()
-    if request.tag is not None:
-        known = [study for study in known if request.tag in study.notes.tags]
-    every = request.everything or request.tag is not None
+    if tag is not None:
+        known = [study for study in known if tag in study.notes.tags]
+    every = everything or tag is not None
     listed = [study for study in known if every or made_by(study) is None]
     shown, more = listed, None
-    if request.page is not None:
-        count, before = request.page.window(STUDIES)
+    if page is not None:
+        count, before = page.window(STUDIES)
         last = len(listed) - before
         shown = listed[max(0, last - count) : max(0, last)]
-        more = request.page.rest("Studies", len(shown), before, len(listed))
+        more = page.rest("Studies", len(shown), before, len(listed))
     others = Counter(filter(None, map(made_by, known)))
     counted = ((study, tallies.get(study.name, Tally())) for study in shown)
     lines = [StudyLine(study, state(study, store, tally), tally, rates_of(store, study)) for study, tally in counted]
-    return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, request.tag)
+    return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, tag)
 
 
 def rates_of(store: Store, study: Study) -> HeadlineRates | None:
@@ -125,19 +118,6 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     if study.state == "running":
         return study.state if store.others(study.name) else KILLED
     return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
-
-
-@dataclass(frozen=True)
-class TrialsRequest:
-    """Which trials to list.
-
-    Attributes:
-        failed: only those that failed or were cancelled.
-    """
-
-    study: str
-    failed: bool = False
-    page: Page = NEWEST
 
 
 @dataclass(frozen=True)
@@ -182,40 +162,30 @@ class TrialsResult:
         return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 
-def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
+def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST) -> TrialsResult:
     """List trials of a study, by default the last of them.
+
+    Args:
+        failed: only those that failed or were cancelled.
 
     Raises:
         ResultsError: there is no such study.
     """
-    name, states = request.study, UNSUCCESSFUL if request.failed else None
+    states = UNSUCCESSFUL if failed else None
     study, killed = store.study(name), frozenset(store.left_behind(name, frozenset()))
     whole = store.count(name, states)
-    count, before = request.page.window(TRIALS)
+    count, before = page.window(TRIALS)
     return TrialsResult(
         study=study,
         state=state(study, store),
-        failed=request.failed,
+        failed=failed,
         whole=whole,
         records=store.newest_records(name, count, before, states),
         killed=killed,
-        more=request.page.rest("Trials", min(count, max(0, whole - before)), before, whole),
+        more=page.rest("Trials", min(count, max(0, whole - before)), before, whole),
         probes=store.network.probes(name),
         rows=Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states)),
     )
-
-
-@dataclass(frozen=True)
-class TrialRequest:
-    """Which trial to show.
-
-    Attributes:
-        output: its facts have HPL's output too.
-    """
-
-    study: str
-    number: int
-    output: bool = False
 
 
 @dataclass(frozen=True)
@@ -259,33 +229,23 @@ class TrialResult:
         return TrialReport(self.study, self.record, self.killed, self.others, best, lanes).report()
 
 
-def show_trial(store: Store, request: TrialRequest) -> TrialResult:
+def show_trial(store: Store, study: str, number: int, *, output: bool = False) -> TrialResult:
     """Show one trial in full.
+
+    Args:
+        output: its facts have HPL's output too.
 
     Raises:
         ResultsError: there is no such study or trial.
     """
-    record = store.get(request.study, request.number)
-    killed = store.left_behind(request.study, frozenset())
+    record = store.get(study, number)
+    killed = store.left_behind(study, frozenset())
     others = store.of_the_launch(record)
-    return TrialResult(store.study(request.study), record, killed, others, request.output)
+    return TrialResult(store.study(study), record, killed, others, output)
 
 
 LineOf = Callable[[Study, StudyExtent], StudyLine]
 """What a list says of a study, from it and how far it has come."""
-
-
-@dataclass(frozen=True)
-class CampaignsRequest:
-    """Which studies to list, newest first.
-
-    Attributes:
-        count: how many at most.
-        asked: what they must fulfil.
-    """
-
-    count: int
-    asked: StudiesAsked = field(default_factory=StudiesAsked)
 
 
 @dataclass(frozen=True)
@@ -300,19 +260,24 @@ class CampaignsResult:
     older: Place | None
 
 
-def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> CampaignsResult:
-    """List studies of every command with their best; only those of this page are looked at in detail."""
-    found = list(islice(_asked(store, request), request.count + 1))
-    shown = found[: request.count]
+def list_campaigns(store: Store, line_of: LineOf, count: int, asked: StudiesAsked) -> CampaignsResult:
+    """List studies of every command with their best; only those of this page are looked at in detail.
+
+    Args:
+        count: how many at most.
+        asked: what they must fulfil.
+    """
+    found = list(islice(_asked(store, count + 1, asked), count + 1))
+    shown = found[:count]
     lines = [line_of(study, extent) for study, extent in shown]
     last_shown = shown[-1][0] if shown else None
     older = (last_shown.created_at, last_shown.name) if last_shown and len(found) > len(shown) else None
     return CampaignsResult(lines, older)
 
 
-def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, StudyExtent]]:
-    """Yield what a request asks for; of the stored states only "running" may mean another one."""
-    stands = request.asked.stands
-    for study, extent in store.lists.newest_first(request.asked, request.count + 1):
+def _asked(store: Store, most: int, asked: StudiesAsked) -> Iterator[tuple[Study, StudyExtent]]:
+    """Yield what is asked for; of the stored states only "running" may mean another one."""
+    stands = asked.stands
+    for study, extent in store.lists.newest_first(asked, most):
         if stands not in {"running", KILLED} or store.outbox.state(study.name) == stands:
             yield study, extent

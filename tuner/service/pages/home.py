@@ -14,7 +14,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 from results.store.study_list import StudiesAsked
 
-from ...commands.stored.show import CampaignsRequest, LineOf, list_campaigns
+from ...commands.stored.show import LineOf, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, CampaignStanding, Cursor, standing
@@ -66,9 +66,9 @@ class HomeQuery(AskedQuery):
         """The filters that are set."""
         return {key: text for key, text in self.model_dump(include=set(FILTERS)).items() if text}
 
-    def request(self) -> CampaignsRequest:
+    def asked(self) -> StudiesAsked:
         """What to list."""
-        asked = StudiesAsked(
+        return StudiesAsked(
             before=campaign_place(self.cursor) if self.cursor else None,
             stands=self.state or None,
             engine=self.engine or None,
@@ -78,7 +78,6 @@ class HomeQuery(AskedQuery):
             by=self.by or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
-        return CampaignsRequest(SHOWN, asked)
 
 
 Asked = Annotated[HomeQuery, Query()]
@@ -199,7 +198,7 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
     entries = store.queue.entries(OF_THE_QUEUE)
     order = in_order(store, entries)
     first = {entry.name for entry in order[:MOST_WAITING]}
-    found = list_campaigns(store, query.request(), line_of)
+    found = list_campaigns(store, line_of, SHOWN, query.asked())
     handed_in = store.queue.of_names([line.study.name for line in found.lines])
     values: dict[str, Any] = {
         "machines": machines(offered, entries, store.queue.hosts_at_work()),
@@ -219,7 +218,7 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
 
 def comparable(store: Store, line_of: LineOf) -> list[CampaignRow]:
     """The newest campaigns, among which people choose what to compare."""
-    found = list_campaigns(store, CampaignsRequest(SHOWN), line_of)
+    found = list_campaigns(store, line_of, SHOWN, StudiesAsked())
     handed_in = store.queue.of_names([line.study.name for line in found.lines])
     return [_row(line, handed_in.get(line.study.name)) for line in found.lines]
 
