@@ -47,8 +47,7 @@ def explain(
     """
     from ..commands.stored.explain import explain_study
 
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     with open_store(db, create=False) as store:
         found = explain_study(store, study, pair)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

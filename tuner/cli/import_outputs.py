@@ -58,7 +58,7 @@ def import_(
             from ..commands.stored.import_outputs import import_database
 
             for path in databases:
-                show_report(console(), import_database(store, path).report(), as_json=as_json)
+                show_report(console(), import_database(store, path), as_json=as_json)
             return
         from ..commands.stored.import_outputs import UnprintedFacts, import_outputs
 

@@ -41,9 +41,7 @@ def predict(
     from ..simulation.design import read_designs
 
     check_engine(ask.engine)
-    files = ReportFiles(html, plot)
-    console = output(stderr=as_json)
-    files.require()
+    files, console = ReportFiles.required(html, plot), output(stderr=as_json)
     designs = read_designs(ask.designs)
     with watched(console) as (listener, stop):
         result = use_case.predict(ask, designs, listener, stop, db)

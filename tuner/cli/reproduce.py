@@ -52,8 +52,7 @@ def reproduce(
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         early = EarlyParts(listener, shown=not as_json)

@@ -92,14 +92,13 @@ def show(
             as_json=as_json,
         )
         return
-    files, trial_page = ReportFiles(html), None
-    files.require()
+    files, trial_page = ReportFiles.required(html), None
     with open_store(db, create=False) as store:
         if study is None:
             shown = None if as_json else Page(page, count)
             report = show_studies(store, shown, everything=as_json or everything, tag=tag).report()
         elif trial is None:
-            report = show_trials(store, study, failed=failed, page=Page(page, count)).report()
+            report = show_trials(store, study, failed=failed, page=Page(page, count))
         else:
             found = show_trial(store, study, trial, output=output)
             if output and not as_json:

@@ -52,9 +52,9 @@ def create(
     from ..commands.tokens import create_token
 
     with open_store(db, create=True) as store:
-        made = create_token(store, name, scope, expires)
-    remark(made.sentence())
-    print(made.token)
+        made, said = create_token(store, name, scope, expires)
+    remark(said)
+    print(made)
 
 
 @token.command("list", cls=PlainCommand)

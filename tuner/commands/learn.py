@@ -95,7 +95,7 @@ def teach(
         with stop.preparing():
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
         name = free_name(session.store, f"{taught.name}-{step.name}")
-        records = _simulated(taught, step, site, name, session.context)
+        records = _simulated(taught, step, site, name, session)
         if stop.requested:
             return TeachResult(step, answer, figures, kept)
         answer = KeptAnswer(guess, name, tuple(_kept(records, step, figures, site.cluster)))

@@ -82,7 +82,7 @@ def predict(
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             try:
-                prediction = _tuned(design, options, replace(first, cluster=design.cluster), session.context)
+                prediction = _tuned(design, options, replace(first, cluster=design.cluster), session)
             except (*OUR_ERRORS, OSError) as error:
                 if not result.predictions:
                     raise

@@ -174,7 +174,7 @@ def _searched(
     """Search freely and as advised; the result with what was found, or with the search that was stopped."""
     name = free_name(session.store, f"reproduce-{request.name}")
     db = db_option(session.store)
-    found, last = _search(request, result.published, site, name, session.context)
+    found, last = _search(request, result.published, site, name, session)
     result = replace(result, found=found, study=f"{name}{db}")
     if not session.stop.requested:
         return result

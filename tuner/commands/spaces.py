@@ -67,16 +67,6 @@ class Here:
         return f"Counted for the virtual cluster {self.cluster.name}, not for this machine." if self.cluster else ""
 
 
-@dataclass(frozen=True)
-class ListedSpace:
-    """A shipped space: its size here, and why it has no point here or None."""
-
-    space: str
-    points: int
-    problem: str | None
-    description: str
-
-
 def this_machine(cores: int | None = None, look: LookAround = look_quietly) -> Here:
     """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them.
 
@@ -123,23 +113,20 @@ def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> Searc
 def list_spaces(cores: int | None = None, look: LookAround = look_quietly) -> Report:
     """The shipped spaces with their size on this machine."""
     here = this_machine(cores, look)
-    listed = []
+    rows: list[tuple[str, str, str]] = []
+    facts: list[object] = []
     for name in shipped():
         try:
             size, problem = len(_loaded(name, here, {})), None
         except SpaceError as error:
             size, problem = 0, str(error)
-        listed.append(ListedSpace(name, size, problem, describe(name)))
+        why_none = f". Not here: {problem}" if problem else ""
+        rows.append((name, f"{size:,}" if size else "none", f"{describe(name)}{why_none}"))
+        facts.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
     how = f"Counted with {counted(here.machine.cores, 'core')}, every BLAS and every kernel found, the slow ones too"
     heads = columns("space", "valid combinations", "what it is for", words={"space", "what it is for"})
-    table = Table("", heads, tuple(map(_row, listed)), caption=f"{how}. {here.caution(['kernel'])}")
-    return Report("Search spaces", (table,), [vars(one) for one in listed])
-
-
-def _row(listed: ListedSpace) -> tuple[str, ...]:
-    points = f"{listed.points:,}" if listed.points else "none"
-    problem = f". Not here: {listed.problem}" if listed.problem else ""
-    return listed.space, points, f"{listed.description}{problem}"
+    table = Table("", heads, tuple(rows), caption=f"{how}. {here.caution(['kernel'])}")
+    return Report("Search spaces", (table,), facts)
 
 
 def show_space(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 
@@ -19,30 +18,8 @@ NEVER = "never"
 DONE, MADE = 200, 201
 
 
-@dataclass(frozen=True)
-class CreateTokenResult:
-    """A new token, which cannot be read again.
-
-    Attributes:
-        first: there was none before, so that everybody could come in from this machine.
-    """
-
-    entry: TokenEntry
-    token: str
-    first: bool = False
-
-    def sentence(self) -> str:
-        """Say what the token is, without it."""
-        end = f"works until {_day(self.entry.expires_at)}" if self.entry.expires_at else "never expires"
-        said = f"token {self.entry.name} has scope {self.entry.scope} and {end}; it is shown only now, so keep it safe"
-        if not self.first:
-            return said
-        admin = "" if self.entry.scope is AccessScope.ADMIN else ", so make one of scope admin for yourself"
-        return f"{said}. From now on the service asks everybody for a token, also you on this machine{admin}"
-
-
-def create_token(store: Store, name: str, scope: str, expires: str) -> CreateTokenResult:
-    """Make a token.
+def create_token(store: Store, name: str, scope: str, expires: str) -> tuple[str, str]:
+    """Make a token, which cannot be read again; return it, and a sentence about it without it.
 
     Args:
         scope: "read", "run" or "admin".
@@ -66,7 +43,12 @@ def create_token(store: Store, name: str, scope: str, expires: str) -> CreateTok
         MADE,
         f"scope {entry.scope}, expires {_day(expires_at) if expires_at else NEVER}",
     )
-    return CreateTokenResult(entry, token, first)
+    end = f"works until {_day(entry.expires_at)}" if entry.expires_at else "never expires"
+    said = f"token {entry.name} has scope {entry.scope} and {end}; it is shown only now, so keep it safe"
+    if first:  # until now everybody could come in from this machine
+        admin = "" if entry.scope is AccessScope.ADMIN else ", so make one of scope admin for yourself"
+        said += f". From now on the service asks everybody for a token, also you on this machine{admin}"
+    return token, said
 
 
 def list_tokens(store: Store) -> Report:

@@ -121,11 +121,11 @@ def test_packages_a_release_lacks_or_has_already_are_told_apart(tools: Path) -> 
         "printf 'libblis4-serial:\\n  Installed: (none)\\n  Candidate: 0.9.0\\n"
         "libblas3:\\n  Installed: 3.11\\n  Candidate: 3.11\\n'\n",
     )
-    found = candidates(
+    wanted, unknown = candidates(
         [package for package in UNPACKED if package.name in {"libblis4-serial", "libblas3", "libatlas3-base"}]
     )
-    assert [package.name for package in found.wanted] == ["libblis4-serial"]
-    assert [package.name for package in found.unknown] == ["libatlas3-base"]
+    assert [package.name for package in wanted] == ["libblis4-serial"]
+    assert [package.name for package in unknown] == ["libatlas3-base"]
 
 
 def test_lists_of_packages_are_fetched_when_missing_or_a_day_old(tmp_path: Path) -> None:

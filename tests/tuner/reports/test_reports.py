@@ -20,7 +20,7 @@ from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, StudyNotes, ToldCaution, TrialState
-from results.report.model import Report, Rows
+from results.report.model import Report, Rows, Table
 from results.store.store import Store
 from tuner.commands.stored.best import best_of_study
 from tuner.commands.stored.export import export_study
@@ -143,10 +143,11 @@ def test_the_facts_of_many_trials_are_read_one_after_the_other(store: Store) -> 
     add(store, None, state=TrialState.FAILED, reason="it crashed", passed=None)
     name = "default-of-the-cluster-1"
     found = show_trials(store, name, page=Page(1, 1))
-    assert [record.number for record in found.records] == [4]
-    assert isinstance(found.report().facts, Rows)
-    assert [row["gflops"] for row in found.rows.read()] == [70.0, 75.0, 80.0, None]
-    assert as_json(show_trials(store, name, failed=True).report())[0]["reason"] == "it crashed"
+    (table,) = (part for part in found.parts if isinstance(part, Table))
+    assert [row[0] for row in table.rows] == ["4"]
+    assert isinstance(found.facts, Rows)
+    assert [row["gflops"] for row in found.facts.read()] == [70.0, 75.0, 80.0, None]
+    assert as_json(show_trials(store, name, failed=True))[0]["reason"] == "it crashed"
 
 
 def test_all_studies_can_be_asked_for_at_once(store: Store) -> None:
@@ -223,7 +224,7 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
     for run in SCENES[scene]:
         number = store.begin(begun(study, params=run.get("params", WORDS)))
         store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
-    reports = [show_trials(store, study, failed=failed).report() for failed in (False, True)]
+    reports = [show_trials(store, study, failed=failed) for failed in (False, True)]
     reports += [show_trial(store, study, 1).report()]
     text = "".join(printed(report, 100) for report in reports)
     if any(record.ranked and record.part == 1 for record in store.records(study)):
@@ -234,9 +235,9 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
 
 
 PAGES: dict[str, Callable[[Store], Report]] = {
-    "the newest three trials": lambda store: show_trials(store, NAMED, page=Page(1, 3)).report(),
-    "the oldest trial": lambda store: show_trials(store, NAMED, page=Page(3, 3)).report(),
-    "all trials": lambda store: show_trials(store, NAMED, page=Page()).report(),
+    "the newest three trials": lambda store: show_trials(store, NAMED, page=Page(1, 3)),
+    "the oldest trial": lambda store: show_trials(store, NAMED, page=Page(3, 3)),
+    "all trials": lambda store: show_trials(store, NAMED, page=Page()),
     "two studies of six": lambda store: show_studies(store, Page(2, 2)).report(),
     "studies without those of other commands": lambda store: show_studies(store).report(),
     "all studies": lambda store: show_studies(store, everything=True).report(),

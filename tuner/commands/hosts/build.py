@@ -1,7 +1,5 @@
 """`hpltune build`: an xhpl for each BLAS, ahead of time."""
 
-from dataclasses import dataclass
-
 from hpl.build.simgrid import SimGridError, build_virtual, find_simgrid
 from hpl.programs.registry import obtain
 from results.report.model import Report, Sentence
@@ -10,22 +8,6 @@ from ...events import Listener
 from ...options import TuneOptions
 from ...trial.workbench import Workbench
 from ...user_dirs import UserDirs
-
-
-@dataclass(frozen=True)
-class BuiltProgram:
-    """One xhpl.
-
-    Attributes:
-        blas: name of the BLAS, or "simulated".
-        library: its file; "" for the simulated one.
-        threading: of the library.
-    """
-
-    blas: str
-    library: str
-    threading: str
-    xhpl: str
 
 
 def build(options: TuneOptions, user_dirs: UserDirs, listener: Listener) -> Report:
@@ -41,15 +23,17 @@ def build(options: TuneOptions, user_dirs: UserDirs, listener: Listener) -> Repo
     inventory, evaluator = workbench.site, workbench.evaluator
     workbench.build([entry.name for entry in inventory.blas], (1, 2), listener)
     source = obtain(evaluator.search, options.hpl_source)
-    programs, missing = [], []
+    programs: list[dict[str, str]] = []
+    missing = []
     for entry in inventory.blas:
         for library in entry.libraries:
             xhpl = inventory.program.ready(inventory.mpi, library, evaluator.search)
-            programs.append(BuiltProgram(entry.name, str(library.path), str(library.threading), str(xhpl.path)))
+            own = {"library": str(library.path), "threading": str(library.threading), "xhpl": str(xhpl.path)}
+            programs.append({"blas": entry.name, **own})
     try:
         simulated = build_virtual(source, find_simgrid(evaluator.search), evaluator.search)
-        programs.append(BuiltProgram("simulated", "", "", str(simulated.path)))
+        programs.append({"blas": "simulated", "library": "", "threading": "", "xhpl": str(simulated.path)})
     except SimGridError as error:
         missing.append(Sentence(f"The simulated xhpl was not built: {error}.", unbroken=True))
-    built = (Sentence(f"{one.blas:14s} {one.threading:9s} {one.xhpl}") for one in programs)
-    return Report("Programs", (*missing, *built), [vars(one) for one in programs])
+    built = (Sentence(f"{one['blas']:14s} {one['threading']:9s} {one['xhpl']}") for one in programs)
+    return Report("Programs", (*missing, *built), [*programs])

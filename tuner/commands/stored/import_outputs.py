@@ -41,29 +41,6 @@ class CopiedStudy:
     trials: int
 
 
-@dataclass(frozen=True)
-class MergeResult:
-    """What was copied, and what was here before."""
-
-    source: str
-    copied: Sequence[CopiedStudy]
-    known: Sequence[CopiedStudy]
-
-    def report(self) -> Report:
-        """Report each study."""
-        said = []
-        for one in self.copied:
-            name = f", called {one.stored_as} here because that name was taken" * (one.study != one.stored_as)
-            said.append(f"Copied study {one.study} with {counted(one.trials, 'trial')}{name}.")
-        if self.known:
-            names = listed([one.study for one in self.known])
-            said.append(f"{names}: here already with the same content, and not copied again.")
-        if not said:
-            said.append(f"{self.source} holds no study.")
-        facts = {"copied": [asdict(one) for one in self.copied], "known": [asdict(one) for one in self.known]}
-        return Report("Import", tuple(map(Sentence, said)), facts)
-
-
 def is_database(path: Path) -> bool:
     """Whether a file is a SQLite database."""
     if not path.is_file():
@@ -72,8 +49,10 @@ def is_database(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def import_database(store: Store, path: Path) -> MergeResult:
-    """Copy each study that is not here; nothing of the other database is changed, also if its schema is older.
+def import_database(store: Store, path: Path) -> Report:
+    """Copy each study that is not here, and report each; nothing of the other database is changed.
+
+    That is so too where its schema is older.
 
     Raises:
         ResultsError: it is no database of hpltune, or one of a newer version.
@@ -92,7 +71,17 @@ def import_database(store: Store, path: Path) -> MergeResult:
             new_name = free_name(store, name) if name in taken else name
             taken.add(new_name)
             copied.append(CopiedStudy(name, new_name, other.imports.copy_to(store.imports, name, new_name)))
-    return MergeResult(str(path), copied, known)
+    said = []
+    for one in copied:
+        name = f", called {one.stored_as} here because that name was taken" * (one.study != one.stored_as)
+        said.append(f"Copied study {one.study} with {counted(one.trials, 'trial')}{name}.")
+    if known:
+        names = listed([one.study for one in known])
+        said.append(f"{names}: here already with the same content, and not copied again.")
+    if not said:
+        said.append(f"{path} holds no study.")
+    facts = {"copied": [asdict(one) for one in copied], "known": [asdict(one) for one in known]}
+    return Report("Import", tuple(map(Sentence, said)), facts)
 
 
 @contextmanager

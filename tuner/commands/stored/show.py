@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
-from results.store.networks import NetworkProbe
 from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
@@ -120,50 +119,10 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
 
 
-@dataclass(frozen=True)
-class TrialsResult:
-    """Trials of a study in the order they were run.
+def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST) -> Report:
+    """List trials of a study in the order they were run, by default the last of them, and what else is known of it.
 
-    Attributes:
-        state: how the study stands.
-        whole: how many were asked for.
-        records: a page of them.
-        killed: numbers of those that nobody works on any more.
-        more: the line that says which others there are; None where all are listed.
-        probes: of the network.
-        rows: the facts of all, page or not, read one after the other while the store is open.
-    """
-
-    study: Study
-    state: str
-    failed: bool
-    whole: int
-    records: Sequence[TrialRecord]
-    killed: Collection[int]
-    more: str | None
-    probes: Sequence[NetworkProbe]
-    rows: Rows = field(compare=False)
-
-    def report(self) -> Report:
-        """Report a table of the trials, which others there are, and what was measured of the network."""
-        study = self.study
-        how = f", {study.how}" if study.simulated else ""
-        title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
-        if self.failed and not self.whole:
-            none = f"No trial of study {study.name} failed or was cancelled."
-            return Report(title, (Sentence(none),), self.rows)
-        more = [self.more] if self.more else []
-        below = [*more, *map(sentence, self.probes)]
-        table = trials_table(title, self.records, self.killed)
-        drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
-        grown = convergence(self.records) if drawn else None
-        modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
-        noted = map(Sentence, [*noted_sentences(study), *modules])
-        return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
-
-
-def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST) -> TrialsResult:
-    """List trials of a study, by default the last of them.
+    The facts are of all trials, page or not, and are read one after the other while the store is open.
 
     Args:
         failed: only those that failed or were cancelled.
@@ -173,19 +132,22 @@ def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = N
     """
     states = UNSUCCESSFUL if failed else None
     study, killed = store.study(name), frozenset(store.left_behind(name, frozenset()))
+    how = f", {study.how}" if study.simulated else ""
+    title = f"Study {name} ({state(study, store)}{how}), space {study.space_name}, engine {study.engine}"
+    rows = Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states))
     whole = store.count(name, states)
+    if failed and not whole:
+        return Report(title, (Sentence(f"No trial of study {name} failed or was cancelled."),), rows)
     count, before = page.window(TRIALS)
-    return TrialsResult(
-        study=study,
-        state=state(study, store),
-        failed=failed,
-        whole=whole,
-        records=store.newest_records(name, count, before, states),
-        killed=killed,
-        more=page.rest("Trials", min(count, max(0, whole - before)), before, whole),
-        probes=store.network.probes(name),
-        rows=Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states)),
-    )
+    records = store.newest_records(name, count, before, states)
+    drawn = len(records) == whole and not failed and not is_shootout(study)
+    grown = convergence(records) if drawn else None
+    modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
+    noted = map(Sentence, [*noted_sentences(study), *modules])
+    more = page.rest("Trials", min(count, max(0, whole - before)), before, whole)
+    below = map(Sentence, [*([more] if more else []), *map(sentence, store.network.probes(name))])
+    table = trials_table(title, records, killed)
+    return Report(title, (*noted, table, *([grown] if grown else []), *below), rows)
 
 
 @dataclass(frozen=True)

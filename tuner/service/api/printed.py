@@ -106,7 +106,7 @@ async def printed_trials(
     """Print the trials of a campaign."""
     page = Page(query.page, query.count)
     return await _answer(
-        request, parts.answers, query, lambda: show_trials(parts.store, name, failed=query.failed, page=page).report()
+        request, parts.answers, query, lambda: show_trials(parts.store, name, failed=query.failed, page=page)
     )
 
 
