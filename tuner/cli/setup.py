@@ -41,7 +41,7 @@ def setup(
     from .common import agreed
 
     out = console(stderr=as_json)
-    planned = command.plan_setup(command.SetupRequest(user_dirs(), with_ or [], private))
+    planned = command.plan_setup(user_dirs(), with_ or [], private=private)
     show_report(out, planned.report(), as_json=False)
     if dry_run:
         if as_json:

@@ -61,11 +61,6 @@ class Here:
             return ""
         return f"Kernels of {', '.join(self.untimed)} are not counted until `tune` or `doctor` has timed them."
 
-    @property
-    def counted_for(self) -> str:
-        """The sentence that a space was counted for a virtual cluster, or nothing."""
-        return f"Counted for the virtual cluster {self.cluster.name}, not for this machine." if self.cluster else ""
-
 
 def this_machine(cores: int | None = None, look: LookAround = look_quietly) -> Here:
     """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them.
@@ -151,9 +146,10 @@ def show_space(
     size = counted(len(space), "valid combination")
     if len(space) != 1:
         size = f"{size}, of which {told_apart} really run differently"
+    where = f"Counted for the virtual cluster {here.cluster.name}, not for this machine." if here.cluster else ""
     parts: tuple[Sentence | Table, ...] = (
         Table(title, columns("parameter", "values"), tuple(rows)),
-        Sentence(f"{size}. {here.caution(values)}{here.counted_for}".rstrip()),
+        Sentence(f"{size}. {here.caution(values)}{where}".rstrip()),
         *map(Sentence, (*passed_over(space, wished), *_unknown_names(space))),
     )
     facts = {

