@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store, user_dirs
+from .common import Db, Json, complete_study, console, open_store, require_agreement, user_dirs
 from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
@@ -35,15 +35,12 @@ def delete(
         hpltune study delete default-1 default-2 --yes
     """
     from ..commands.stored.study import delete_studies, plan_deletion
-    from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:
         planned = plan_deletion(store, user_dirs(), names)
         show_report(out, planned.report(), as_json=False)
-        if not (yes or agreed("Delete this for good?")):
-            out.print("Nothing was deleted.")
-            raise typer.Exit(1)
+        require_agreement(out, "Delete this for good?", "Nothing was deleted.", yes=yes)
         show_report(out, delete_studies(store, planned), as_json=False)
 
 
@@ -65,7 +62,6 @@ def trust(
         hpltune study trust default-1 --yes --db postgresql://tuner.example.org/hpl
     """
     from ..commands.stored.study import plan_trust, trust_study
-    from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:
@@ -73,9 +69,7 @@ def trust(
         show_report(out, planned.report(), as_json=False)
         if not planned.programs:
             return
-        if not (yes or agreed("Let these run as you?")):
-            out.print("Nothing was trusted.")
-            raise typer.Exit(1)
+        require_agreement(out, "Let these run as you?", "Nothing was trusted.", yes=yes)
         show_report(out, trust_study(planned), as_json=False)
 
 
