@@ -131,11 +131,6 @@ class AllocationTerms:
             if not 1 <= getattr(self, name) <= 10**8:
                 raise InvalidJobError(f"{self.batch.name}: {name} = {getattr(self, name)}, expected at least 1")
 
-    @property
-    def title(self) -> str:
-        """The name of the batch system for people."""
-        return self.batch.words.title
-
 
 class Doubt(Enum):
     """The state of the question why a launcher failed."""
@@ -236,7 +231,9 @@ class Allocation:
         before, self._seen = self._seen, seen
         if seen is None:
             self._end(
-                JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more", Mishap.DAEMON_LOST
+                JobState.FAILED,
+                f"{self._terms.batch.words.title} does not know job {self.number} any more",
+                Mishap.DAEMON_LOST,
             )
         elif seen.phase is JobPhase.ENDED:
             failed = self._failed_nodes(seen, before)
@@ -306,7 +303,7 @@ class Allocation:
         trial = self.trials.current
         if trial is not None and trial.status.state is JobState.QUEUED:
             trial.status = replace(trial.status, message=seen.sentence)
-        job = f"{self._terms.title} job {self.number}"
+        job = f"{self._terms.batch.words.title} job {self.number}"
         if began:
             self.give_up(JobState.FAILED, f"{job} was put back into the queue", Mishap.REQUEUED)
         elif seen.never:
@@ -353,7 +350,7 @@ class Allocation:
         self.lost = tuple(node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0)
         if self.lost:
             names = ", ".join(self.lost)
-            title = self._terms.title
+            title = self._terms.batch.words.title
             sentence = f"node {names} of {title} job {self.number} does not answer, though {title} does not say so yet"
             trial.status = replace(trial.status, message=sentence, event=Mishap.NODE_LOST, lost_nodes=self.lost)
             self.give_up(JobState.FAILED, sentence, Mishap.NODE_LOST)

@@ -127,7 +127,9 @@ class BatchRunner(Runner):
             raise InvalidJobError(f"{job.directory} is not a folder a job can run in")
         nodes, cores = self._batch.nodes, self._terms.cores_per_node
         if job.nodes:
-            raise InvalidJobError(f"{self._terms.title} chooses the nodes: name them in its options, not in the job")
+            raise InvalidJobError(
+                f"{self._batch.words.title} chooses the nodes: name them in its options, not in the job"
+            )
         if job.ranks % nodes:
             raise InvalidJobError(f"{job.ranks} ranks cannot be spread evenly over {nodes} nodes")
         busy = job.ranks // nodes * job.threads_per_rank
@@ -213,7 +215,7 @@ class BatchRunner(Runner):
 
     def _left(self, allocations: Collection[Allocation]) -> str:
         numbers = ", ".join(sorted({allocation.number for allocation in allocations}))
-        title, lease = self._terms.title, in_words(self._terms.lease_s)
+        title, lease = self._batch.words.title, in_words(self._terms.lease_s)
         look = self._batch.words.look
         return f"{title} did not say that job {numbers} has ended: look with {look}; it ends by itself within {lease}"
 

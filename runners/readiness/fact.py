@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 UNREADABLE = "not readable"
@@ -13,12 +13,18 @@ _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*[^\d±]*±\s*(\d+(?:\.\d+)?)
 
 @dataclass(frozen=True)
 class SameText:
-    """How the values of a fact are compared; by itself it says that all should be the same text."""
+    """How the values of a fact are compared; by itself it says that all should be the same text.
+
+    Attributes:
+        must: that text, whatever other nodes say; "" for that of the majority.
+    """
+
+    must: str = field(default="", kw_only=True)
 
     def usual(self, values: Sequence[str]) -> str | None:
         """Return the value of the majority in words, or what every value must be; None where there is no majority."""
-        often = max(sorted(set(values)), key=values.count, default="")
-        return often if 2 * values.count(often) > len(values) else None
+        often = self.must or max(sorted(set(values)), key=values.count, default="")
+        return often if self.must or 2 * values.count(often) > len(values) else None
 
     def fits(self, value: str, usual: str) -> bool:
         """Return whether a value is as usual."""
@@ -63,17 +69,6 @@ class Within(SameText):
     def fits(self, value: str, usual: str) -> bool:  # noqa: ARG002 - the contract's
         """Return whether the value without its sign and its uncertainty is within the limits."""
         return not value.startswith(UNREADABLE) and self.least <= abs(number(value)) - uncertainty(value) <= self.most
-
-
-@dataclass(frozen=True)
-class MustBe(SameText):
-    """Every value must be this text, whatever other nodes say."""
-
-    text: str
-
-    def usual(self, values: Sequence[str]) -> str | None:  # noqa: ARG002 - the contract's
-        """Return the text."""
-        return self.text
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..hosts.system_facts import GLIBC, IN_BRACKETS, TRANSPARENT
-from .fact import MustBe, NearNumber, NodeFact, OfTheMoment, Within
+from .fact import NearNumber, NodeFact, OfTheMoment, SameText, Within
 
 SKEW = NodeFact(
     "clock_skew",
@@ -363,7 +363,7 @@ _SYSTEM: tuple[NodeFact, ...] = (
         "work_folder", "work folder",
         'probe=$work/.hpltune-probe-$$; if : >"$probe"; then rm -f "$probe"; echo writable; '
         'else echo "cannot be written"; fi',
-        "touch FOLDER/x", MustBe("writable"),
+        "touch FOLDER/x", SameText(must="writable"),
     ),
 )  # fmt: skip
 _NETWORK: tuple[NodeFact, ...] = (

@@ -19,6 +19,7 @@ from .setting import (
     ON_OFF,
     HostSetting,
     InterfaceChoice,
+    LaunchSetting,
     Setting,
     SettingValue,
     Values,
@@ -31,11 +32,6 @@ NETWORK = "net."
 MOSTLY_ALIKE = 0.7
 """How alike two names are of which one is probably the other, mistyped; of 1 (difflib)."""
 FRAMES = whole(1, unit="frames")
-
-
-class VirtualSetting(Setting):
-    """A setting that only virtual clusters have."""
-
 
 _ALL: tuple[Setting, ...] = (
     Mtu(
@@ -68,12 +64,12 @@ _ALL: tuple[Setting, ...] = (
     Sysctl("net.tcp_rmem", THREE_SIZES, "net.ipv4.tcp_rmem"),
     Sysctl("net.tcp_wmem", THREE_SIZES, "net.ipv4.tcp_wmem"),
     Sysctl("net.tcp_congestion", ALGORITHM, "net.ipv4.tcp_congestion_control"),
-    VirtualSetting(
+    Setting(
         "net.nics",
         whole(1, 16),
         meaning="How many NICs of each node a virtual cluster uses. More NICs carry long messages faster.",
     ),
-    VirtualSetting(
+    Setting(
         "net.network",
         Values("the name of a network", r"[\w.+-]+"),
         meaning="Which of a virtual cluster's networks carries the messages.",
@@ -82,7 +78,8 @@ _ALL: tuple[Setting, ...] = (
     *kernel_values(),
     *OF_RANKS,
 )
-"""In the order of application: first those that reset a NIC, and each before settings it overrules."""
+"""In the order of application: first those that reset a NIC, and each before settings it overrules. What is neither of
+hosts nor of a launch only virtual clusters have."""
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}
 
@@ -111,7 +108,7 @@ def setting(name: str) -> Setting:
     """
     if name.startswith(ENVIRONMENT):
         return rank_variable(name)
-    known = {name: one for name, one in SETTINGS.items() if not isinstance(one, VirtualSetting)}
+    known = {name: one for name, one in SETTINGS.items() if isinstance(one, HostSetting | LaunchSetting)}
     if name in known:
         return known[name]
     family, _, bare = name.rpartition(".")

@@ -110,7 +110,7 @@ def main() -> None:
     try:
         with stopped_at_once():
             _forget_inherited_choices()
-            _start_no_threads()
+            os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of numpy: our own arithmetic is too small for more
             print_anything()
             tell_warnings()
             _refuse_empty(["hpltune", *sys.argv[1:]])
@@ -178,31 +178,18 @@ def _forget_inherited_choices() -> None:
         remark(f"your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one")
 
 
-def _start_no_threads() -> None:
-    """Let numpy's BLAS use one thread when it is imported: our own arithmetic is too small for more.
-
-    Ranks and probes get their own number of threads.
-    """
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
-
 def _exit_code(error: Exception) -> int:
-    """The exit code of an error that was raised on purpose."""
-    from ..errors import NotReadyError
-
-    if isinstance(error, NotReadyError):
-        return NOT_READY
-    return WRONG if _is_wrong_usage(error) else 1
-
-
-def _is_wrong_usage(error: Exception) -> bool:
-    """Whether an error is in what the user wrote: a field of what was asked for, or a file."""
+    """The exit code of an error that was raised on purpose: WRONG for a field of what was asked for, or a file."""
     from hpl.dat_parse import HplDatError
     from hpl.errors import AskedError
     from runners.toml_file import ClusterFileError
     from search_spaces.errors import SpaceError
 
-    return isinstance(error, AskedError | SpaceError | HplDatError | ClusterFileError)
+    from ..errors import NotReadyError
+
+    if isinstance(error, NotReadyError):
+        return NOT_READY
+    return WRONG if isinstance(error, AskedError | SpaceError | HplDatError | ClusterFileError) else 1
 
 
 def print_anything() -> None:

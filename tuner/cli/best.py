@@ -42,7 +42,7 @@ def best(
 
         hpltune best predicted --pareto usd-per-gflops --html front.html
     """
-    from ..commands.stored.best import BestRequest, best_of_study
+    from ..commands.stored.best import best_of_study
 
     there = asked_server(context, {"db", "html"})
     if there is not None:
@@ -50,8 +50,7 @@ def best(
 
         best_there(there, study or named, count, pareto, whole=everything, as_json=as_json)
         return
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     with open_store(db, create=False) as store:
-        found = best_of_study(store, BestRequest(study or named, count, pareto, db, everything))
+        found = best_of_study(store, study or named, count, pareto, db, whole=everything)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

@@ -76,7 +76,6 @@ def blas(
         else:
             ask_there(there, "blas", ask, study, as_json=as_json)
         return
-    from ..commands.campaigns.blas import BlasRequest
     from ..commands.campaigns.blas import blas as compare
     from ..commands.campaigns.reading import ThisMachine, blas_options
     from ..console import output
@@ -85,6 +84,6 @@ def blas(
     options = replace(blas_options(asked, ThisMachine()), wait_for_quiet=ask.wait_for_quiet)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
-        result = compare(BlasRequest(options, study, resume, db), listener, stop)
+        result = compare(options, listener, stop, study, db, resume=resume)
     show_report(console, result.report(), as_json=as_json)
     raise typer.Exit(INTERRUPTED if result.on else 0)

@@ -24,5 +24,5 @@ def build(blas: Libraries = (), hpl_source: Source = None, as_json: Json = False
     names, files = parse_blas(blas)
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
     with display(out) as listener:
-        result = command.build(command.BuildRequest(user_dirs(), options), listener)
-    show_report(out, result.report(), as_json=as_json)
+        result = command.build(options, user_dirs(), listener)
+    show_report(out, result, as_json=as_json)

@@ -74,8 +74,7 @@ def check(
 
         facts = ask_there(there, "check", ask, as_json=as_json)
         raise typer.Exit(_code(CheckVerdict(facts["verdict"]), failing))
-    console, files = output(stderr=as_json), ReportFiles(html)
-    files.require()
+    console, files = output(stderr=as_json), ReportFiles.required(html)
     with watched(console) as (listener, stop):
         result = measure(CheckRequest(ask, junit, failing, db), listener, stop)
     show_and_write(console, result.report(), files, as_json=as_json, page=result.page() if html else None)

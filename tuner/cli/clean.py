@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import console, user_dirs
+from .common import console, require_agreement, user_dirs
 from .terminal import show_report
 
 
@@ -26,12 +26,9 @@ def clean(
         hpltune clean --yes --runs
     """
     from ..commands.hosts import clean as command
-    from .common import agreed
 
     out = console()
-    planned = command.plan_clean(command.CleanRequest(user_dirs(), runs))
+    planned = command.plan_clean(user_dirs(), runs=runs)
     show_report(out, planned.report(), as_json=False)
-    if not planned.empty and not (dry_run or yes or agreed("Remove these?")):
-        out.print("Nothing was removed.")
-        raise typer.Exit(1)
-    show_report(out, command.clean(planned, dry_run=dry_run).report(), as_json=False)
+    require_agreement(out, "Remove these?", "Nothing was removed.", yes=yes or dry_run or planned.empty)
+    show_report(out, command.clean(planned, dry_run=dry_run), as_json=False)

@@ -18,15 +18,23 @@ if TYPE_CHECKING:
     from ..user_dirs import UserDirs
 
 
-def agreed(question: str) -> bool:
-    """Whether the user says yes; everything else is a no.
+def require_agreement(out: "Console", question: str, otherwise: str, *, yes: bool) -> None:
+    """Ask the user, unless that is agreed already, and end the command where the answer is another than yes.
+
+    Args:
+        otherwise: the sentence that is printed then.
 
     Raises:
         TunerError: nobody sits at a terminal.
+        typer.Exit: the user does not agree.
     """
+    if yes:
+        return
     if not sys.stdin.isatty():
         raise TunerError("nobody can be asked here: add --yes")
-    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+    if input(f"{question} [y/N] ").strip().lower() not in {"y", "yes"}:
+        out.print(otherwise)
+        raise typer.Exit(1)
 
 
 LARGEST_INT = 2**31 - 1

@@ -50,8 +50,7 @@ def compare(
         return
     from ..commands.stored.compare import compare as compare_studies
 
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     if ask.interleaved:
         _in_turn(ask, db, files, as_json=as_json)
         return

@@ -62,6 +62,6 @@ def doctor(
     names, files = parse_blas(blas or [])
     if len(names) > len(files):
         raise UsageError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
-    result = command.doctor(command.DoctorRequest(user_dirs(), files, rpeak))
+    result = command.doctor(user_dirs(), files, rpeak)
     show_report(console(), result.report(everything=everything), as_json=as_json)
     raise typer.Exit(1 if result.findings.missing else 0)

@@ -45,10 +45,9 @@ def explain(
 
         hpltune explain default-1 --json
     """
-    from ..commands.stored.explain import ExplainRequest, explain_study
+    from ..commands.stored.explain import explain_study
 
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     with open_store(db, create=False) as store:
-        found = explain_study(store, ExplainRequest(study, pair))
+        found = explain_study(store, study, pair)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

@@ -64,7 +64,7 @@ def export(
 
         hpltune export sheet -o submission.md
     """
-    from ..commands.stored.export import ExportRequest, export_study
+    from ..commands.stored.export import export_study
     from ..errors import UsageError
     from ..user_files import require_new
 
@@ -88,7 +88,7 @@ def export(
         if format_ is Format.SHEET:
             parts = _sheet(store, study, as_json=as_json)
         else:
-            parts = export_study(store, ExportRequest(str(format_), study, trial)).parts
+            parts = export_study(store, str(format_), study, trial)
         if out is None:
             for part in parts:
                 typer.echo(part, nl=False)
@@ -107,7 +107,7 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
     from ..commands.stored.export import submission_sheet
     from ..words import all_with_options
 
-    report = all_with_options(submission_sheet(store, study).report())
+    report = all_with_options(submission_sheet(store, study))
     return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
 
 

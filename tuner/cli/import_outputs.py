@@ -58,11 +58,9 @@ def import_(
             from ..commands.stored.import_outputs import import_database
 
             for path in databases:
-                show_report(console(), import_database(store, path).report(), as_json=as_json)
+                show_report(console(), import_database(store, path), as_json=as_json)
             return
-        from ..commands.stored.import_outputs import ImportRequest, UnprintedFacts, import_outputs
+        from ..commands.stored.import_outputs import UnprintedFacts, import_outputs
 
         facts = UnprintedFacts(machine or "", blas or "", rpeak, price, power)
-        show_report(
-            console(), import_outputs(store, ImportRequest(tuple(paths), facts, study)).report(), as_json=as_json
-        )
+        show_report(console(), import_outputs(store, paths, facts, study).report(), as_json=as_json)

@@ -54,6 +54,6 @@ def known(
 
         hpltune known cluster --by mflops-per-watt --json
     """
-    from ..commands.known import KnownRequest, list_known
+    from ..commands.known import list_known
 
-    show_report(console(), list_known(KnownRequest(words or (), by)).report(), as_json=as_json)
+    show_report(console(), list_known(words or (), by), as_json=as_json)

@@ -14,7 +14,7 @@ from .terminal import INTERRUPTED, show_report
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..commands.learn import TeachRequest, TeachResult
+    from ..commands.learn import TeachResult
     from ..events import Event
     from ..simulation.lesson import LessonStep
     from ..simulation.lesson_book import LessonBook
@@ -94,7 +94,7 @@ def _lead_through(shown: "Console", book: "LessonBook", db: str | None, typed: T
     """
     from results.report.terminal import print_report, say
 
-    from ..commands.learn import TeachRequest, book_report
+    from ..commands.learn import book_report
 
     lesson = book.lesson
     left = [step for step in lesson.steps if not book.is_done(step)]
@@ -106,7 +106,7 @@ def _lead_through(shown: "Console", book: "LessonBook", db: str | None, typed: T
         if asked is None:
             say(shown, f"\nKept. `hpltune learn {lesson.name}` goes on here.")
             return book
-        result = _simulated(shown, TeachRequest(book, step, asked or None, db))
+        result = _simulated(shown, book, step, asked or None, db)
         if result.interrupted:
             say(shown, f"Stopped; your guess is kept. `hpltune learn {lesson.name}` goes on here.")
             raise typer.Exit(INTERRUPTED)
@@ -156,14 +156,16 @@ def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", typed: TextIO
             say(shown, str(error))
 
 
-def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
+def _simulated(
+    shown: "Console", book: "LessonBook", step: "LessonStep", guess: str | None, db: str | None
+) -> "TeachResult":
     """Simulate a step, and say on a terminal how far that is."""
     from ..commands.learn import teach
     from ..events import BuildStep, TrialEnded
     from ..words import counted
     from .signals import announce_stop, stop_on_signals
 
-    ended, total = 0, len(request.step.values)
+    ended, total = 0, len(step.values)
 
     with shown.status(f"Simulating {counted(total, 'run')}") as status, stop_on_signals(announce_stop) as stop:
 
@@ -175,4 +177,4 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
                 ended += 1
                 status.update(f"Simulated {ended} of {counted(total, 'run')}")
 
-        return teach(request, tell, stop)
+        return teach(book, step, guess, tell, stop, db)

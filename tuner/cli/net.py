@@ -57,11 +57,11 @@ def show(
     from .common import user_dirs
 
     if db is None and not user_dirs().database.exists():
-        result = net_show(None, hosts, interface, ssh, cluster)
+        shown = net_show(None, hosts, interface, ssh, cluster)
     else:
         with open_store(db, create=False) as store:
-            result = net_show(store, hosts, interface, ssh, cluster)
-    show_report(console(), result.report(), as_json=as_json)
+            shown = net_show(store, hosts, interface, ssh, cluster)
+    show_report(console(), shown, as_json=as_json)
 
 
 @net.command(cls=PlainCommand)

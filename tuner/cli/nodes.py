@@ -81,8 +81,7 @@ def check(
     from ..nodes.check import check_asked, check_nodes, cluster_name
     from ..nodes.keeping import KeepRequest, keep_check
 
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     check_asked(ask)
     out = output(stderr=as_json)
     out.quiet = quiet
@@ -148,8 +147,7 @@ def show(
     """
     from ..nodes.keeping import show_check
 
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     with open_store(db, create=False) as store:
         shown = show_check(store, which)
     show_and_write(console(), shown.report(), files, as_json=as_json, page=shown.page() if html else None)

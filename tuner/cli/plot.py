@@ -74,7 +74,7 @@ def plot(
     """
     from results.report.picture import PictureSize
 
-    from ..commands.stored.plot import PlotRequest, kind_and_study, list_kinds, parse_steps
+    from ..commands.stored.plot import kind_and_study, list_kinds, parse_steps
     from ..commands.stored.plot import plot as draw
     from ..errors import UsageError
 
@@ -86,10 +86,9 @@ def plot(
             given = " ".join(map(str, trial))
             raise UsageError("it is for `hpltune plot conditions` and `timeline`", field="trial", given=given)
         if kind is None:
-            report = list_kinds(store, study).report()
+            report = list_kinds(store, study)
         else:
-            file = out or Path(f"{kind}.png")
             shown = None if steps is None else parse_steps(steps)
-            request = PlotRequest(kind, file, study, PictureSize(width, dpi), tuple(dict.fromkeys(trial or ())), shown)
-            report = draw(store, request).report()
+            drawn = draw(store, kind, study, tuple(dict.fromkeys(trial or ())), shown)
+            report = drawn.write(out or Path(f"{kind}.png"), PictureSize(width, dpi))
     show_report(console(), report, as_json=as_json)

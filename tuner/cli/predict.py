@@ -41,12 +41,10 @@ def predict(
     from ..simulation.design import read_designs
 
     check_engine(ask.engine)
-    files = ReportFiles(html, plot)
-    console = output(stderr=as_json)
-    files.require()
-    request = use_case.PredictRequest(ask, read_designs(ask.designs))
+    files, console = ReportFiles.required(html, plot), output(stderr=as_json)
+    designs = read_designs(ask.designs)
     with watched(console) as (listener, stop):
-        result = use_case.predict(request, listener, stop, db)
+        result = use_case.predict(ask, designs, listener, stop, db)
     report, page = result.report(), result.page()
     show_and_write(console, report, files, as_json=as_json, page=page, figures=result.figures())
     if result.failure is not None:

@@ -59,7 +59,7 @@ def report(
     """
     from results.report.terminal import say
 
-    from ..commands.stored.report import ReportRequest, report_studies
+    from ..commands.stored.report import report_studies
 
     there = asked_server(context, {"db", "static", "as_", "author"})
     if there is not None:
@@ -79,8 +79,8 @@ def report(
             "it is for the report to hand in: name the tuning with ⟦as⟧ kronos", field="author", given=author
         )
     with open_store(db, create=False) as store:
-        result = report_studies(store, ReportRequest(tuple(studies or ()), out, not static))
-    say(console(), f"Wrote {result.out}. Open it in a browser.")
+        report_studies(store, studies or (), out, interactive=not static)
+    say(console(), f"Wrote {out}. Open it in a browser.")
 
 
 def _hand_in(request: "HandInRequest") -> None:

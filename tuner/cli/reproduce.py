@@ -43,22 +43,22 @@ def reproduce(
     """
     from results.report.terminal import say
 
+    from ..budget import Budget
     from ..commands import reproduce as use_case
     from ..console import output
     from ..engines.registry import check_engine
-    from ..options import DEFAULT_SIMULATION_S
+    from ..options import DEFAULT_SIMULATION_S, TuneOptions
     from ..units import parse_duration_s
     from .terminal import INTERRUPTED, EarlyParts, ReportFiles, show_and_write, watched
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         early = EarlyParts(listener, shown=not as_json)
-        request = use_case.ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db)
-        result = use_case.reproduce(request, early, stop)
+        options = TuneOptions(engine=engine, seed=seed, budget=Budget(trials=trials), jobs=jobs, limit_s=limit_s)
+        result = use_case.reproduce(name, options, early, stop, db)
     told, page = early.rest(result.report()), result.page()
     show_and_write(console, told, files, as_json=as_json and not result.unfinished, page=page)
     if result.stopped is not None and as_json:

@@ -179,8 +179,7 @@ def scale(
         db=db,
         command=shlex.join(["hpltune", *sys.argv[1:]]),
     )
-    files = ReportFiles(html)
-    files.require()
+    files = ReportFiles.required(html)
     out = output(stderr=as_json)
     with watched(out) as (listener, stop):
         result = measure_scaling(request, listener, stop)

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from .server import Asked, opened
 from .terminal import print_output, show_report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..asks.compare import CompareAsk
     from ..client.client import Client
@@ -24,36 +23,32 @@ FILES = {"csv": "trials.csv", "jsonl": "trials.jsonl", "parquet": "trials.parque
 """What a service gives of the formats of `export`."""
 
 
-@dataclass(frozen=True)
-class ShowWords:
-    """Arguments and options of `show`."""
-
-    study: str | None
-    trial: int | None
-    failed: bool
-    output: bool
-    everything: bool
-    page: int
-    count: int | None
-
-
-def show_there(asked: Asked, words: ShowWords, *, as_json: bool) -> None:
+def show_there(
+    asked: Asked,
+    study: str | None,
+    trial: int | None,
+    *,
+    failed: bool,
+    output: bool,
+    everything: bool,
+    pages: "Mapping[str, int | None]",
+    as_json: bool,
+) -> None:
     """Print campaigns of a service, the trials of one, or one trial."""
     from ..messages.addresses import PRINTED, printed_address
 
     with opened(asked) as client:
-        if words.study is None:
-            lines = {"everything": words.everything, "page": words.page, "count": words.count}
-            show_printed(client, PRINTED, as_json=as_json, **({"everything": True} if as_json else lines))
+        if study is None:
+            lines = {} if as_json else pages
+            show_printed(client, PRINTED, as_json=as_json, everything=as_json or everything, **lines)
             if not as_json:
                 _print_queue(client)
-        elif words.trial is None:
-            _show_trials(client, words.study, words, as_json=as_json)
-        elif words.output and not as_json:
-            print_output(client.campaign(words.study).output(words.trial))
+        elif trial is None:
+            _show_trials(client, study, failed, {} if as_json else pages, as_json=as_json)
+        elif output and not as_json:
+            print_output(client.campaign(study).output(trial))
         else:
-            address = f"{printed_address(words.study)}/trials/{words.trial}"
-            show_printed(client, address, as_json=as_json, output=words.output)
+            show_printed(client, f"{printed_address(study)}/trials/{trial}", as_json=as_json, output=output)
 
 
 def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *, whole: bool, as_json: bool) -> None:
@@ -133,7 +128,9 @@ def standing(entry: "HandedInModel") -> str:
     return f"Campaign {entry.name} {word.get(entry.state, entry.state)}{why}."
 
 
-def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool) -> None:
+def _show_trials(
+    client: "Client", name: str, failed: bool, pages: "Mapping[str, int | None]", *, as_json: bool
+) -> None:
     """Print the trials of a campaign, and how it stands in the queue; one that waits has none."""
     from ..client.problems import ServiceError
     from ..messages.addresses import printed_address
@@ -141,9 +138,8 @@ def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool
     entry = None
     with suppress(ServiceError):  # the command line of its machine began it
         entry = client.campaign(name).entry()
-    pages = {} if as_json else {"page": words.page, "count": words.count}
     try:
-        show_printed(client, printed_address(name), as_json=as_json, failed=words.failed, **pages)
+        show_printed(client, printed_address(name), as_json=as_json, failed=failed, **pages)
     except ServiceError as error:
         if as_json or error.status != 404 or entry is None:
             raise

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ..asks.field import Ask, keys_there
+from .common import console
 from .server import Asked, opened
 from .signals import Stopped
 from .terminal import INTERRUPTED
@@ -38,7 +39,7 @@ def ask_there(asked: Asked, kind: str, ask: Ask, name: str | None = None, *, as_
     document = {"kind": kind, **keys_there(ask), **({} if name is None else {"name": name})}
     with opened(asked) as client:
         entry = client.hand_in(document)
-        say(_console(as_json=as_json), f"Handed in campaign {entry.name} at {asked.server.url}.")
+        say(console(stderr=as_json), f"Handed in campaign {entry.name} at {asked.server.url}.")
         return watch_there(asked, client, client.campaign(entry.name), everything=True, as_json=as_json)
 
 
@@ -76,9 +77,9 @@ def watch_there(
     from ..console import display
     from ..events import Notice
 
-    console, name = _console(as_json=as_json), campaign.name
+    out, name = console(stderr=as_json), campaign.name
     try:
-        with display(console) as listener:
+        with display(out) as listener:
             shown = ServedDisplay(campaign, listener, asked.words)
             for event in campaign.events(everything=everything, notice=lambda said: listener(Notice(said))):
                 shown(event)
@@ -89,11 +90,11 @@ def watch_there(
             f"{ask} pause {name}` and {ask} cancel {name}` stop it"
         )
         raise
-    return _show_end(asked, client, campaign, console, as_json=as_json)
+    return _show_end(asked, client, campaign, out, as_json=as_json)
 
 
 def _show_end(
-    asked: Asked, client: "Client", campaign: "ServedCampaign", console: "Console", *, as_json: bool
+    asked: Asked, client: "Client", campaign: "ServedCampaign", out: "Console", *, as_json: bool
 ) -> dict[str, Any]:
     """Print what a campaign found, and how it ended.
 
@@ -128,13 +129,13 @@ def _show_end(
             else:
                 show_printed(client, address, as_json=False)
         if search and not as_json:
-            say(console, f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat")
+            say(out, f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat")
     except ServiceError as error:
         if ended or error.status not in {404, 409}:
             raise
     if not ended:
         said = f"Campaign {name} is {campaign.info().state}." if entry is None else standing(entry)
-        say(console, f"{said} `{asked.words} campaign resume {name}` lets it go on.")
+        say(out, f"{said} `{asked.words} campaign resume {name}` lets it go on.")
         raise typer.Exit(INTERRUPTED)
     return facts
 
@@ -153,9 +154,3 @@ def _entry(campaign: "ServedCampaign") -> "HandedInModel | None":
         if error.status != 404:
             raise
         return None
-
-
-def _console(*, as_json: bool) -> "Console":
-    from ..console import output
-
-    return output(stderr=as_json)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, console, user_dirs
+from .common import Json, console, require_agreement, user_dirs
 from .terminal import show_report
 
 
@@ -38,18 +38,15 @@ def setup(
     """
     from ..commands.hosts import setup as command
     from ..console import display
-    from .common import agreed
 
     out = console(stderr=as_json)
-    planned = command.plan_setup(command.SetupRequest(user_dirs(), with_ or [], private))
+    planned = command.plan_setup(user_dirs(), with_ or [], private=private)
     show_report(out, planned.report(), as_json=False)
     if dry_run:
         if as_json:
             show_report(out, planned.report(), as_json=True)
         return
-    if planned.plan and not (yes or agreed("Install these?")):
-        out.print("Nothing was installed.")
-        raise typer.Exit(1)
+    require_agreement(out, "Install these?", "Nothing was installed.", yes=yes or not planned.plan)
     with display(out) as listener:
         result = command.setup(planned, listener)
     show_report(out, result.report(), as_json=False)

@@ -61,14 +61,7 @@ def show(
 
         hpltune show default-1 12 --html trial.html
     """
-    from ..commands.stored.show import (
-        StudiesRequest,
-        TrialRequest,
-        TrialsRequest,
-        show_studies,
-        show_trial,
-        show_trials,
-    )
+    from ..commands.stored.show import show_studies, show_trial, show_trials
     from ..errors import UsageError
     from ..reports.lists import Page
 
@@ -86,21 +79,28 @@ def show(
         raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
     asked_there = asked_server(context, {"db", "html", "tag"})
     if asked_there is not None:
-        from .served import ShowWords, show_there
+        from .served import show_there
 
-        show_there(asked_there, ShowWords(study, trial, failed, output, everything, page, count), as_json=as_json)
+        show_there(
+            asked_there,
+            study,
+            trial,
+            failed=failed,
+            output=output,
+            everything=everything,
+            pages={"page": page, "count": count},
+            as_json=as_json,
+        )
         return
-    files, trial_page = ReportFiles(html), None
-    files.require()
+    files, trial_page = ReportFiles.required(html), None
     with open_store(db, create=False) as store:
         if study is None:
-            whole = StudiesRequest(None, everything=True, tag=tag)
-            asked = whole if as_json else StudiesRequest(Page(page, count), everything, tag)
-            report = show_studies(store, asked).report()
+            shown = None if as_json else Page(page, count)
+            report = show_studies(store, shown, everything=as_json or everything, tag=tag).report()
         elif trial is None:
-            report = show_trials(store, TrialsRequest(study, failed, Page(page, count))).report()
+            report = show_trials(store, study, failed=failed, page=Page(page, count))
         else:
-            found = show_trial(store, TrialRequest(study, trial, output))
+            found = show_trial(store, study, trial, output=output)
             if output and not as_json:
                 print_output(found.output)
                 return

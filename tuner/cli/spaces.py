@@ -41,19 +41,18 @@ def spaces(
 
         hpltune spaces default --explain "NB=128,grid=1x2"
     """
-    from ..commands.spaces import SpacesRequest, explain_point, list_spaces, show_space
+    from ..commands.spaces import explain_point, list_spaces, point_report, show_space
     from ..errors import UsageError
 
     if name is None and (explain or set_):
         option = "--explain" if explain else "--set"
         raise UsageError(f"{option} is for one space: name it, for example hpltune spaces default {option} …")
-    request = SpacesRequest(cores=cores, overrides=set_ or [])
     if name is not None and explain is not None:
-        point = explain_point(name, explain, request)
+        why_not = explain_point(name, explain, cores, set_ or ())
         if as_json:
-            print(json.dumps(point.report().facts))
+            print(json.dumps(point_report(why_not).facts))
         else:
-            show_report(console(), point.report(), as_json=False)
-        raise typer.Exit(0 if point.legal else 1)
-    result = list_spaces(request) if name is None else show_space(name, request)
-    show_report(console(), result.report(), as_json=as_json)
+            show_report(console(), point_report(why_not), as_json=False)
+        raise typer.Exit(0 if why_not is None else 1)
+    report = list_spaces(cores) if name is None else show_space(name, cores, set_ or ())
+    show_report(console(), report, as_json=as_json)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store, user_dirs
+from .common import Db, Json, complete_study, console, open_store, require_agreement, user_dirs
 from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
@@ -34,17 +34,14 @@ def delete(
 
         hpltune study delete default-1 default-2 --yes
     """
-    from ..commands.stored.study import DeleteRequest, delete_studies, plan_deletion
-    from .common import agreed
+    from ..commands.stored.study import delete_studies, plan_deletion
 
     out = console()
     with open_store(db, create=False) as store:
-        planned = plan_deletion(store, DeleteRequest(user_dirs(), names))
+        planned = plan_deletion(store, user_dirs(), names)
         show_report(out, planned.report(), as_json=False)
-        if not (yes or agreed("Delete this for good?")):
-            out.print("Nothing was deleted.")
-            raise typer.Exit(1)
-        show_report(out, delete_studies(store, planned).report(), as_json=False)
+        require_agreement(out, "Delete this for good?", "Nothing was deleted.", yes=yes)
+        show_report(out, delete_studies(store, planned), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -64,19 +61,16 @@ def trust(
 
         hpltune study trust default-1 --yes --db postgresql://tuner.example.org/hpl
     """
-    from ..commands.stored.study import TrustRequest, plan_trust, trust_study
-    from .common import agreed
+    from ..commands.stored.study import plan_trust, trust_study
 
     out = console()
     with open_store(db, create=False) as store:
-        planned = plan_trust(store, TrustRequest(user_dirs(), name))
+        planned = plan_trust(store, user_dirs(), name)
         show_report(out, planned.report(), as_json=False)
         if not planned.programs:
             return
-        if not (yes or agreed("Let these run as you?")):
-            out.print("Nothing was trusted.")
-            raise typer.Exit(1)
-        show_report(out, trust_study(planned).report(), as_json=False)
+        require_agreement(out, "Let these run as you?", "Nothing was trusted.", yes=yes)
+        show_report(out, trust_study(planned), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -91,10 +85,10 @@ def rename(
 
         hpltune study rename default-1 before-the-upgrade
     """
-    from ..commands.stored.study import RenameRequest, rename_study
+    from ..commands.stored.study import rename_study
 
     with open_store(db, create=False) as store:
-        show_report(console(), rename_study(store, RenameRequest(user_dirs(), old, new)).report(), as_json=False)
+        show_report(console(), rename_study(store, user_dirs(), old, new), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -115,10 +109,10 @@ def note(
 
         hpltune study note default-1 --remove
     """
-    from ..commands.stored.study import NoteRequest, note_study
+    from ..commands.stored.study import note_study
 
     with open_store(db, create=False) as store:
-        show_report(console(), note_study(store, NoteRequest(name, "" if remove else text)).report(), as_json=as_json)
+        show_report(console(), note_study(store, name, "" if remove else text), as_json=as_json)
 
 
 @study.command(cls=PlainCommand)
@@ -139,8 +133,7 @@ def tag(
 
         hpltune study tag default-1 new-switch --remove
     """
-    from ..commands.stored.study import NoteRequest, note_study
+    from ..commands.stored.study import note_study
 
     with open_store(db, create=False) as store:
-        request = NoteRequest(name, tags=tags or (), remove=remove)
-        show_report(console(), note_study(store, request).report(), as_json=as_json)
+        show_report(console(), note_study(store, name, tags=tags or (), remove=remove), as_json=as_json)

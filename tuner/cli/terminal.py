@@ -100,10 +100,11 @@ class ReportFiles:
         plot: of the picture; None for none.
     """
 
-    html: "Path | None" = None
-    plot: "Path | None" = None
+    html: "Path | None"
+    plot: "Path | None"
 
-    def require(self) -> None:
+    @classmethod
+    def required(cls, html: "Path | None", plot: "Path | None" = None) -> "ReportFiles":
         """Refuse files that cannot be written before anything runs.
 
         Raises:
@@ -112,7 +113,8 @@ class ReportFiles:
         """
         from ..commands.report_files import require_files
 
-        require_files(self.html, self.plot)
+        require_files(html, plot)
+        return cls(html, plot)
 
     def write(self, page: "Report", figures: "Sequence[Drawable]") -> list[str]:
         """Write the files, unless there is nothing to show, and return a sentence for each.

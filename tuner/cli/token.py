@@ -49,12 +49,12 @@ def create(
 
         hpltune token create grafana --scope read --expires never > grafana.token
     """
-    from ..commands.tokens import CreateTokenRequest, create_token
+    from ..commands.tokens import create_token
 
     with open_store(db, create=True) as store:
-        made = create_token(store, CreateTokenRequest(name, scope, expires))
-    remark(made.sentence())
-    print(made.token)
+        made, said = create_token(store, name, scope, expires)
+    remark(said)
+    print(made)
 
 
 @token.command("list", cls=PlainCommand)
@@ -70,7 +70,7 @@ def list_(db: Db = None, as_json: Json = False) -> None:
     from ..commands.tokens import list_tokens
 
     with open_store(db, create=False) as store:
-        show_report(console(), list_tokens(store).report(), as_json=as_json)
+        show_report(console(), list_tokens(store), as_json=as_json)
 
 
 @token.command(cls=PlainCommand)
@@ -87,4 +87,4 @@ def revoke(
     from ..commands.tokens import revoke_token
 
     with open_store(db, create=False) as store:
-        show_report(console(), revoke_token(store, name).report(), as_json=False)
+        show_report(console(), revoke_token(store, name), as_json=False)

@@ -1,7 +1,6 @@
 """`hpltune known`: published HPL results of other people's machines."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from results.report.model import Report, Sentence
 
@@ -23,55 +22,40 @@ ORDERS: Mapping[str, Callable[[KnownMachine], float | None] | None] = {
 """What results are sorted by; of figures the largest comes first, and unknown ones come last."""
 
 
-@dataclass(frozen=True)
-class KnownRequest:
-    """Which published results to list.
+def published_machines(words: Sequence[str] = (), by: str = "machine") -> Sequence[KnownMachine]:
+    """Sort published results.
 
-    Attributes:
+    Args:
         words: each must be in the machine's name, kind, CPU or note; none lists all.
         by: what they are sorted by.
-    """
-
-    words: Sequence[str] = ()
-    by: str = "machine"
-
-
-@dataclass(frozen=True)
-class KnownResult:
-    """Published results, sorted."""
-
-    machines: tuple[KnownMachine, ...]
-    by: str
-
-    def report(self) -> Report:
-        """Report a table, and where the figures stand."""
-        count, few = len(self.machines), len(self.machines) <= MOST_SOURCES
-        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or ⟦json⟧."
-        table = known_table(
-            self.machines,
-            watts=self.by == "mflops-per-watt",
-            caption=f"{counted(count, 'published result')}. Where the CPU has unlike cores, no peak is told.{more}",
-        )
-        sources = [Sentence(f"{machine.machine}: {machine.source}", unbroken=True) for machine in self.machines]
-        facts: list[object] = [known_json(machine) for machine in self.machines]
-        return Report("Published HPL results", (table, *(sources if few else ())), facts)
-
-
-def list_known(request: KnownRequest) -> KnownResult:
-    """List published results.
 
     Raises:
         TunerError: nothing has these words, or there is no such order.
     """
-    if request.by not in ORDERS:
-        raise UsageError(f"choose one of {', '.join(ORDERS)}", field="by", given=request.by)
-    words = [word.casefold() for text in request.words for word in text.split()]
+    if by not in ORDERS:
+        raise UsageError(f"choose one of {', '.join(ORDERS)}", field="by", given=by)
+    asked = [word.casefold() for text in words for word in text.split()]
     texts = {one: f"{one.machine} {one.kind} {one.cpu} {one.note}".casefold() for one in known_machines()}
-    found = [machine for machine, text in texts.items() if all(word in text for word in words)]
+    found = [machine for machine, text in texts.items() if all(word in text for word in asked)]
     if not found:
-        asked = " ".join(request.words)
-        raise TunerError(f"no published result has {asked!r} in its name, CPU or note: `hpltune known` lists all")
-    return KnownResult(tuple(sorted(found, key=_order(request.by))), request.by)
+        said = f"no published result has {' '.join(words)!r} in its name, CPU or note: `hpltune known` lists all"
+        raise TunerError(said)
+    return sorted(found, key=_order(by))
+
+
+def list_known(words: Sequence[str] = (), by: str = "machine") -> Report:
+    """Report a table of `published_machines`, and where the figures stand."""
+    machines = published_machines(words, by)
+    few = len(machines) <= MOST_SOURCES
+    more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or ⟦json⟧."
+    table = known_table(
+        machines,
+        watts=by == "mflops-per-watt",
+        caption=f"{counted(len(machines), 'published result')}. Where the CPU has unlike cores, no peak is told.{more}",
+    )
+    sources = [Sentence(f"{machine.machine}: {machine.source}", unbroken=True) for machine in machines]
+    facts: list[object] = [known_json(machine) for machine in machines]
+    return Report("Published HPL results", (table, *(sources if few else ())), facts)
 
 
 def known_words(incomplete: str) -> list[str]:

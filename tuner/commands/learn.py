@@ -14,31 +14,16 @@ from ..events import Listener
 from ..options import TuneOptions
 from ..reports.lesson import answer_parts, book_facts, guesses_table, lessons_report
 from ..simulation.cluster import SimulatedCluster, cluster_dict
-from ..simulation.lesson import LessonStep, lesson, lesson_names
+from ..simulation.lesson import Lesson, LessonStep, lesson, lesson_names
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
 from ..simulation.plan import NETWORK
 from ..simulation.reproduction import PublishedTuning, published
 from ..simulation.session import virtual_session
 from ..stopping import StopRequest
 from ..study.names import free_name
+from ..study.session import StudyContext
 from ..user_dirs import UserDirs
-from .session import Session, open_session
-
-
-@dataclass(frozen=True)
-class TeachRequest:
-    """A step of a lesson that is to be simulated.
-
-    Attributes:
-        book: what is kept of the lesson.
-        guess: as it is kept; None for none.
-        db: a file or a URL; None for the user's own database.
-    """
-
-    book: LessonBook
-    step: LessonStep
-    guess: str | None
-    db: str | None = None
+from .session import open_session
 
 
 @dataclass(frozen=True)
@@ -89,29 +74,35 @@ def all_lessons() -> Report:
     return lessons_report([opened_book(name) for name in lesson_names()])
 
 
-def teach(request: TeachRequest, listener: Listener, stop: StopRequest) -> TeachResult:
+def teach(
+    book: LessonBook, step: LessonStep, guess: str | None, listener: Listener, stop: StopRequest, db: str | None = None
+) -> TeachResult:
     """Keep a guess, simulate its step as a study, and keep what came out.
+
+    Args:
+        book: what is kept of the lesson.
+        guess: as it is kept; None for none.
+        db: a file or a URL; None for the user's own database.
 
     Raises:
         TunerError: a run gave no rate, or nothing can be kept.
         hpl.errors.HplError: SimGrid or HPL's source is missing.
         results.errors.ResultsError: the database cannot be used.
     """
-    taught, step = request.book.lesson, request.step
-    figures, answer = published(taught.name), KeptAnswer(request.guess)
-    book = request.book.keep(step, answer)
-    with open_session(request.db, listener, stop) as session:
+    taught, answer = book.lesson, KeptAnswer(guess)
+    figures, kept = published(taught.name), book.keep(step, answer)
+    with open_session(db, listener, stop) as session:
         with stop.preparing():
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
         name = free_name(session.store, f"{taught.name}-{step.name}")
-        records = _simulated(request, site, name, session)
+        records = _simulated(taught, step, site, name, session)
         if stop.requested:
-            return TeachResult(step, answer, figures, book)
-        answer = KeptAnswer(request.guess, name, tuple(_kept(records, step, figures, site.cluster)))
+            return TeachResult(step, answer, figures, kept)
+        answer = KeptAnswer(guess, name, tuple(_kept(records, step, figures, site.cluster)))
         if len(answer.runs) < len(step.values):
             reasons = [record.reason for record in records if record.gflops is None]
             raise TunerError(f"a run of this step gave no rate: {reasons[-1]}")
-    return TeachResult(step, answer, figures, book.keep(step, answer))
+    return TeachResult(step, answer, figures, kept.keep(step, answer))
 
 
 def answered(name: str, step: str, guess: str = "") -> TeachResult:
@@ -126,20 +117,21 @@ def answered(name: str, step: str, guess: str = "") -> TeachResult:
     """
     book = opened_book(name)
     asked = book.lesson.step(step)
-    return teach(TeachRequest(book, asked, asked.read_guess(guess) if guess else None), lambda _: None, StopRequest())
+    return teach(book, asked, asked.read_guess(guess) if guess else None, lambda _: None, StopRequest())
 
 
-def _simulated(request: TeachRequest, site: SimulatedCluster, name: str, session: Session) -> list[TrialRecord]:
+def _simulated(
+    taught: Lesson, step: LessonStep, site: SimulatedCluster, name: str, context: StudyContext
+) -> list[TrialRecord]:
     """Run all values of a step."""
-    step = request.step
     options = TuneOptions(
-        space=request.book.lesson.space,
+        space=taught.space,
         engine="grid",
         budget=Budget(trials=len(step.values)),
         overrides=step.overrides,
         cluster=cluster_dict(site.cluster),
     )
-    with virtual_session(name, options, site, session.context, lesson=request.book.lesson.name) as study:
+    with virtual_session(name, options, site, context, lesson=taught.name) as study:
         first = study.session.space.first
         study.try_all([{**first, step.scan: value} for value in step.values], Kind.SEARCH)
         return list(study.session.records((Kind.SEARCH,)))

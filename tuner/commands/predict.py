@@ -27,52 +27,6 @@ PICTURED = 2
 
 
 @dataclass(frozen=True)
-class PredictRequest:
-    """What is asked of `hpltune predict`.
-
-    Attributes:
-        designs: at least one.
-    """
-
-    ask: PredictAsk
-    designs: tuple[Design, ...]
-
-    @property
-    def limit_s(self) -> float:
-        """Real seconds after which one simulation is ended.
-
-        Raises:
-            UsageError: what was asked is no time.
-        """
-        return parse_duration_s(self.ask.limit, "limit") if self.ask.limit else DEFAULT_SIMULATION_S
-
-    @property
-    def command(self) -> str:
-        """The command that does the same."""
-        ask = self.ask
-        file, space, engine = map(shlex.quote, (str(ask.designs), ask.space, ask.engine))
-        full = " ⟦full⟧" if ask.full else ""
-        return f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {ask.trials} ⟦seed⟧ {ask.seed}{full}"
-
-    def options(self, design: Design) -> TuneOptions:
-        """The options of a design's study, which has only the network and the BLAS that the design names."""
-        overrides = {"net.network": [design.network_used]}
-        if design.blas is not None:
-            overrides["blas"] = [design.blas]
-        return TuneOptions(
-            space=self.ask.space,
-            engine=self.ask.engine,
-            seed=self.ask.seed,
-            budget=Budget(trials=self.ask.trials),
-            full=self.ask.full,
-            overrides=overrides,
-            cluster=cluster_dict(design.cluster),
-            jobs=self.ask.jobs,
-            limit_s=self.limit_s,
-        )
-
-
-@dataclass(frozen=True)
 class PredictResult:
     """What was found.
 
@@ -103,10 +57,13 @@ class PredictResult:
         return design_figures(self.predictions)[:PICTURED] if self.predictions else ()
 
 
-def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: str | None = None) -> PredictResult:
+def predict(
+    ask: PredictAsk, designs: Sequence[Design], listener: Listener, stop: StopRequest, db: str | None = None
+) -> PredictResult:
     """Tune every design in simulation.
 
     Args:
+        designs: at least one.
         db: a file or a URL; None for the user's own database.
 
     Raises:
@@ -114,18 +71,18 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: 
         hpl.errors.HplError: SimGrid or HPL's source is missing.
         results.errors.ResultsError: the database cannot be used.
     """
-    designs = [(design, request.options(design)) for design in request.designs]
-    result = PredictResult((), interrupted=False, command=request.command)
+    asked = [(design, _options(ask, design)) for design in designs]
+    result = PredictResult((), interrupted=False, command=_command(ask))
     with open_session(db, listener, stop) as session:
         with stop.preparing():
-            first = SimulatedCluster.open(request.designs[0].cluster, session.user_dirs, None, listener)
+            first = SimulatedCluster.open(designs[0].cluster, session.user_dirs, None, listener)
         result = replace(result, simulator=first.simulator)
-        for number, (design, options) in enumerate(designs, start=1):
+        for number, (design, options) in enumerate(asked, start=1):
             if stop.requested:
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             try:
-                prediction = _tuned(design, options, replace(first, cluster=design.cluster), session.context)
+                prediction = _tuned(design, options, replace(first, cluster=design.cluster), session)
             except (*OUR_ERRORS, OSError) as error:
                 if not result.predictions:
                     raise
@@ -133,6 +90,32 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: 
             if prediction is not None:
                 result = replace(result, predictions=(*result.predictions, prediction))
     return replace(result, interrupted=stop.requested)
+
+
+def _command(ask: PredictAsk) -> str:
+    """The command that does the same."""
+    file, space, engine = map(shlex.quote, (str(ask.designs), ask.space, ask.engine))
+    full = " ⟦full⟧" if ask.full else ""
+    return f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {ask.trials} ⟦seed⟧ {ask.seed}{full}"
+
+
+def _options(ask: PredictAsk, design: Design) -> TuneOptions:
+    """The options of a design's study, which has only the network and the BLAS that the design names.
+
+    Raises:
+        UsageError: the limit of a simulation is no time.
+    """
+    return TuneOptions(
+        space=ask.space,
+        engine=ask.engine,
+        seed=ask.seed,
+        budget=Budget(trials=ask.trials),
+        full=ask.full,
+        overrides={"net.network": [design.network_used], **({} if design.blas is None else {"blas": [design.blas]})},
+        cluster=cluster_dict(design.cluster),
+        jobs=ask.jobs,
+        limit_s=parse_duration_s(ask.limit, "limit") if ask.limit else DEFAULT_SIMULATION_S,
+    )
 
 
 def _tuned(design: Design, options: TuneOptions, site: SimulatedCluster, context: StudyContext) -> Prediction | None:

@@ -10,7 +10,6 @@ from results.stats.ranking import Ranked
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
 
-from ..budget import Budget
 from ..database import db_option
 from ..errors import TunerError
 from ..events import Listener, PartFound
@@ -39,33 +38,6 @@ from ..study.names import free_name, resume_command
 from ..study.objective import ranking_of
 from ..study.session import StudyContext
 from .session import Session, open_session
-
-
-@dataclass(frozen=True)
-class ReproduceRequest:
-    """What is asked of `hpltune reproduce`.
-
-    Attributes:
-        name: of the publication.
-        trials: of each of the two searches; 0 simulates the published tests only.
-        jobs: simulations at a time; None for one a core.
-        limit_s: real seconds after which one simulation is ended.
-        db: a file or a URL; None for the user's own database.
-    """
-
-    name: str
-    trials: int
-    seed: int
-    jobs: int | None
-    engine: str
-    limit_s: float
-    db: str | None
-
-    @property
-    def command(self) -> str:
-        """The command that does the same."""
-        name, engine = shlex.quote(self.name), shlex.quote(self.engine)
-        return f"hpltune reproduce {name} ⟦trials⟧ {self.trials} ⟦engine⟧ {engine} ⟦seed⟧ {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -140,67 +112,73 @@ class ReproduceResult:
         return [*parts, *(self.stopped.parts() if self.stopped is not None else [])]
 
 
-def reproduce(request: ReproduceRequest, listener: Listener, stop: StopRequest) -> ReproduceResult:
+def reproduce(
+    name: str, asked: TuneOptions, listener: Listener, stop: StopRequest, db: str | None = None
+) -> ReproduceResult:
     """Simulate a publication's tests, tell the listener how they compare, then search.
+
+    Args:
+        name: of the publication.
+        asked: of each of the two searches, but for space and cluster; 0 trials simulate the published tests only.
+        db: a file or a URL; None for the user's own database.
 
     Raises:
         TunerError: the publication is not known, or no simulation gave a result.
         hpl.errors.HplError: SimGrid or HPL's source is missing.
         results.errors.ResultsError: the database cannot be used.
     """
-    figures = published(request.name)
-    with open_session(request.db, listener, stop) as session:
+    figures = published(name)
+    with open_session(db, listener, stop) as session:
         with stop.preparing():
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
-        jobs = request.jobs or cores_here()
-        tests = simulate_tests(site, figures, jobs=jobs, limit_s=request.limit_s, stop=stop)
-        result = ReproduceResult(site.cluster, figures, tests, simulator=site.simulator, command=request.command)
+        jobs = asked.jobs or cores_here()
+        tests = simulate_tests(site, figures, jobs=jobs, limit_s=asked.limit_s, stop=stop)
+        command = _command(name, asked)
+        result = ReproduceResult(site.cluster, figures, tests, simulator=site.simulator, command=command)
         if stop.requested:
-            sentence = f"Stopped before all published tests were simulated: {_begins_anew(request)}"
+            sentence = f"Stopped before all published tests were simulated: {_begins_anew(name)}"
             return replace(result, unfinished=sentence)
         listener(PartFound(result.report().parts))
         if all(row.simulated.gflops is None for row in tests):
             raise TunerError(f"no simulation gave a result; the last one: {tests[-1].simulated.reason}")
-        return _searched(request, result, site, session) if request.trials else result
+        return _searched(name, asked, result, site, session) if asked.budget.trials else result
 
 
-def _begins_anew(request: ReproduceRequest) -> str:
-    return f"`hpltune reproduce {request.name}` begins anew."
+def _command(name: str, asked: TuneOptions) -> str:
+    """The command that does the same."""
+    engine = shlex.quote(asked.engine)
+    return f"hpltune reproduce {shlex.quote(name)} ⟦trials⟧ {asked.budget.trials} ⟦engine⟧ {engine} ⟦seed⟧ {asked.seed}"
+
+
+def _begins_anew(name: str) -> str:
+    return f"`hpltune reproduce {name}` begins anew."
 
 
 def _searched(
-    request: ReproduceRequest, result: ReproduceResult, site: SimulatedCluster, session: Session
+    publication: str, asked: TuneOptions, result: ReproduceResult, site: SimulatedCluster, session: Session
 ) -> ReproduceResult:
     """Search freely and as advised; the result with what was found, or with the search that was stopped."""
-    name = free_name(session.store, f"reproduce-{request.name}")
+    name = free_name(session.store, f"reproduce-{publication}")
     db = db_option(session.store)
-    found, last = _search(request, result.published, site, name, session.context)
+    found, last = _search(asked, result.published, site, name, session)
     result = replace(result, found=found, study=f"{name}{db}")
     if not session.stop.requested:
         return result
     study = session.store.study(last)
     goes_on = f"{resume_command(last, session.store)} goes on with its search"
-    sentence = f"Study {last} was stopped: {goes_on}, {_begins_anew(request)}"
+    sentence = f"Study {last} was stopped: {goes_on}, {_begins_anew(publication)}"
     return replace(result, stopped=StoppedSearch(study, ranking_of(session.store, study), sentence))
 
 
 def _search(
-    request: ReproduceRequest, figures: PublishedTuning, site: SimulatedCluster, name: str, context: StudyContext
+    asked: TuneOptions, figures: PublishedTuning, site: SimulatedCluster, name: str, context: StudyContext
 ) -> tuple[BestFound | None, str]:
     """Search freely, then as advised.
 
     Returns:
         What was found, None where the first search was stopped, and the name of the last study.
     """
-    options = TuneOptions(
-        space=figures.space,
-        engine=request.engine,
-        seed=request.seed,
-        budget=Budget(trials=request.trials),
-        jobs=request.jobs,
-        limit_s=request.limit_s,
-        cluster=cluster_dict(site.cluster),
-    )
+    options = replace(asked, space=figures.space, cluster=cluster_dict(site.cluster))
     with virtual_session(name, options, site, context) as study:
         winner = search(study)
         settings = () if winner is None else setting_losses(study, winner, figures, site.cluster.cores)

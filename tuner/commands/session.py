@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from results.store.store import Store
-
 from ..database import folder_of, open_store
 from ..events import Listener, Remark
 from ..stopping import StopRequest
@@ -15,34 +13,15 @@ from ..user_dirs import UserDirs, hold_folders
 
 
 @dataclass(frozen=True)
-class Session:
-    """What is open while a command works.
+class Session(StudyContext):
+    """What is open while a command works: also where its studies are kept, and who watches them.
 
     Attributes:
-        db: the database as the user named it; None for the user's own.
-        context: the store, who watches, who may stop it, and the folder of the runs.
         cautions: keeps what is told as a caution, once it is told which study has begun.
     """
 
     user_dirs: UserDirs
-    db: str | None
-    context: StudyContext
     cautions: CautionKeeper
-
-    @property
-    def store(self) -> Store:
-        """Where studies are kept."""
-        return self.context.store
-
-    @property
-    def listener(self) -> Listener:
-        """Who watches the command."""
-        return self.context.listener
-
-    @property
-    def stop(self) -> StopRequest:
-        """What anyone may ask to end the command."""
-        return self.context.stop
 
 
 @contextmanager
@@ -63,8 +42,7 @@ def open_session(db: str | None, listener: Listener, stop: StopRequest) -> Itera
             opened = open_store(db, user_dirs, on_new_folder=lambda sentence: listener(Remark(sentence)))
             store = stack.enter_context(opened)
         cautions = CautionKeeper(listener, store)
-        context = StudyContext(store, cautions, stop, folder_of("runs", store, user_dirs))
         try:
-            yield Session(user_dirs, db, context, cautions)
+            yield Session(store, cautions, stop, folder_of("runs", store, user_dirs), user_dirs, cautions)
         finally:
             cautions.ended()

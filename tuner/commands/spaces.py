@@ -3,14 +3,14 @@
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES as MPI_NAMES
 from hpl.errors import HplError
 from hpl.params import Scalar
 from results.report.model import Report, Sentence, Table, columns
-from search_spaces.distinct import Distinct, distinct
+from search_spaces.distinct import distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
@@ -32,24 +32,14 @@ EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
 
 
-class SurveyFacts(Protocol):
-    """What was found on a machine, as far as a space is counted with it."""
-
-    @property
-    def probes(self) -> Mapping[str, object]:
-        """The timed kernels by BLAS."""
-
-    def machine(self, *, all_blas: bool, N: int | None, slow_kernels: bool | None = None) -> Machine:
-        """The facts a search space needs."""
+LookAround = Callable[[], tuple[Machine, Collection[str]]]
+"""Looks at a machine: the facts a space needs of it, and the BLAS libraries whose kernels are timed."""
 
 
-LookAround = Callable[[UserDirs], SurveyFacts]
-"""Looks at a machine without timing anything."""
-
-
-def look_quietly(user_dirs: UserDirs) -> SurveyFacts:
+def look_quietly() -> tuple[Machine, Collection[str]]:
     """This machine, with the kernels that were timed before."""
-    return look_around(TuneOptions(), user_dirs, lambda _: None, probing=False)
+    found = look_around(TuneOptions(), UserDirs.of_user(), lambda _: None, probing=False)
+    return found.machine(all_blas=True, N=EXAMPLE_N, slow_kernels=False), found.probes
 
 
 @dataclass(frozen=True)
@@ -71,129 +61,22 @@ class Here:
             return ""
         return f"Kernels of {', '.join(self.untimed)} are not counted until `tune` or `doctor` has timed them."
 
-    @property
-    def counted_for(self) -> str:
-        """The sentence that a space was counted for a virtual cluster, or nothing."""
-        return f"Counted for the virtual cluster {self.cluster.name}, not for this machine." if self.cluster else ""
 
+def this_machine(cores: int | None = None, look: LookAround = look_quietly) -> Here:
+    """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them.
 
-@dataclass(frozen=True)
-class SpacesRequest:
-    """For which machine spaces are counted.
-
-    Attributes:
-        user_dirs: where kept timings are; None for the user's own.
+    Args:
         cores: imagines another number of them; None for those that are here.
-        overrides: NAME=VALUE[,VALUE] each, in place of a parameter's values.
-        look: looks at the machine.
     """
-
-    user_dirs: UserDirs | None = None
-    cores: int | None = None
-    overrides: Sequence[str] = ()
-    look: LookAround = look_quietly
-
-
-@dataclass(frozen=True)
-class ListedSpace:
-    """A shipped space: its size here, and why it has no point here or None."""
-
-    space: str
-    points: int
-    problem: str | None
-    description: str
-
-
-@dataclass(frozen=True)
-class SpacesResult:
-    """The shipped spaces, counted for a machine."""
-
-    spaces: tuple[ListedSpace, ...]
-    here: Here
-
-    def report(self) -> Report:
-        """A table of them."""
-        cores = counted(self.here.machine.cores, "core")
-        how = f"Counted with {cores}, every BLAS and every kernel found, the slow ones too"
-        heads = columns("space", "valid combinations", "what it is for", words={"space", "what it is for"})
-        table = Table("", heads, tuple(map(_row, self.spaces)), caption=f"{how}. {self.here.caution(['kernel'])}")
-        return Report("Search spaces", (table,), [vars(listed) for listed in self.spaces])
-
-
-@dataclass(frozen=True)
-class SpaceResult:
-    """One space on a machine.
-
-    Attributes:
-        told_apart: how many points HPL can tell apart.
-        notices: sentences about values that are in no point, or that `tune` does not know.
-    """
-
-    space: SearchSpace
-    here: Here
-    told_apart: Distinct
-    notices: tuple[str, ...]
-
-    def report(self) -> Report:
-        """Its parameters and their values, its size, and what is odd about it."""
-        values = {name: list(parameter.values) for name, parameter in self.space.parameters.items()}
-        rows = []
-        for name, listed in values.items():
-            by = self.space.parameters[name].by
-            rows.append((name, ", ".join(map(str, listed)) + (f"  (by {by})" if by else "")))
-        size = f"{self._size()}. {self.here.caution(values)}{self.here.counted_for}"
-        title = f"Space {self.space.name}"
-        parts: tuple[Sentence | Table, ...] = (
-            Table(title, columns("parameter", "values"), tuple(rows)),
-            Sentence(size.rstrip()),
-            *map(Sentence, self.notices),
-        )
-        facts = {
-            "space": self.space.name,
-            "points": len(self.space),
-            "distinct": self.told_apart.points,
-            "distinct_standard_error": self.told_apart.error,
-            "parameters": values,
-            "untimed": list(self.here.untimed),
-        }
-        return Report(title, parts, facts)
-
-    def _size(self) -> str:
-        """How many valid combinations there are, and how many of them differ to HPL."""
-        size = counted(len(self.space), "valid combination")
-        return size if len(self.space) == 1 else f"{size}, of which {self.told_apart} really run differently"
-
-
-@dataclass(frozen=True)
-class PointResult:
-    """Why a point is illegal, or None of a legal one."""
-
-    why_not: str | None
-
-    @property
-    def legal(self) -> bool:
-        """Whether HPL would be run with it."""
-        return self.why_not is None
-
-    def report(self) -> Report:
-        """The verdict."""
-        sentence = "legal" if self.legal else f"illegal: {self.why_not}"
-        return Report("Point", (Sentence(sentence),), {"legal": self.legal, "why": self.why_not})
-
-
-def this_machine(request: SpacesRequest) -> Here:
-    """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them."""
-    user_dirs = request.user_dirs or UserDirs.of_user()
     try:
-        found = request.look(user_dirs)
-        machine = found.machine(all_blas=True, N=EXAMPLE_N, slow_kernels=False)
-        untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in found.probes]
+        machine, timed = look()
+        untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in timed]
     except (HplError, TunerError):
         machine, untimed = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N), []
-    return Here(replace(machine, cores=request.cores or machine.cores), tuple(untimed))
+    return Here(replace(machine, cores=cores or machine.cores), tuple(untimed))
 
 
-def machine_for(name: str, request: SpacesRequest) -> Here:
+def machine_for(name: str, cores: int | None, look: LookAround) -> Here:
     """The virtual cluster that a space is made for, or this machine.
 
     Raises:
@@ -201,12 +84,12 @@ def machine_for(name: str, request: SpacesRequest) -> Here:
     """
     made = made_for(name)
     if made is None:
-        return this_machine(request)
+        return this_machine(cores, look)
     from runners.virtual.load import load_cluster  # noqa: PLC0415 - only a space of a virtual cluster needs it
 
     from ..simulation.known import machine_of  # noqa: PLC0415
 
-    cluster, cores = load_cluster(made), request.cores
+    cluster = load_cluster(made)
     if cores not in {None, cluster.cores}:
         raise UsageError(
             f"space {name} is counted for {cluster.name}, which has {cluster.cores} cores", field="cores", given=cores
@@ -222,34 +105,62 @@ def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> Searc
     return simulated_space(name, here.cluster, EXAMPLE_N, wished)
 
 
-def list_spaces(request: SpacesRequest) -> SpacesResult:
+def list_spaces(cores: int | None = None, look: LookAround = look_quietly) -> Report:
     """The shipped spaces with their size on this machine."""
-    here = this_machine(request)
-    listed = []
+    here = this_machine(cores, look)
+    rows: list[tuple[str, str, str]] = []
+    facts: list[object] = []
     for name in shipped():
         try:
             size, problem = len(_loaded(name, here, {})), None
         except SpaceError as error:
             size, problem = 0, str(error)
-        listed.append(ListedSpace(name, size, problem, describe(name)))
-    return SpacesResult(tuple(listed), here)
+        why_none = f". Not here: {problem}" if problem else ""
+        rows.append((name, f"{size:,}" if size else "none", f"{describe(name)}{why_none}"))
+        facts.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
+    how = f"Counted with {counted(here.machine.cores, 'core')}, every BLAS and every kernel found, the slow ones too"
+    heads = columns("space", "valid combinations", "what it is for", words={"space", "what it is for"})
+    table = Table("", heads, tuple(rows), caption=f"{how}. {here.caution(['kernel'])}")
+    return Report("Search spaces", (table,), facts)
 
 
-def _row(listed: ListedSpace) -> tuple[str, ...]:
-    points = f"{listed.points:,}" if listed.points else "none"
-    problem = f". Not here: {listed.problem}" if listed.problem else ""
-    return listed.space, points, f"{listed.description}{problem}"
+def show_space(
+    name: str, cores: int | None = None, overrides: Sequence[str] = (), look: LookAround = look_quietly
+) -> Report:
+    """One space: its parameters and their values, its size, how many points HPL can tell apart, and what is odd.
 
-
-def show_space(name: str, request: SpacesRequest) -> SpaceResult:
-    """One space: its parameters and their values, its size, and how many points HPL can tell apart.
+    Args:
+        overrides: NAME=VALUE[,VALUE] each, in place of a parameter's values.
 
     Raises:
         SpaceError: the space is not in order; the message names file and key.
     """
-    here, wished = machine_for(name, request), parse_overrides(request.overrides)
+    here, wished = machine_for(name, cores, look), parse_overrides(overrides)
     space = _loaded(name, here, wished)
-    return SpaceResult(space, here, distinct(space), (*passed_over(space, wished), *_unknown_names(space)))
+    told_apart, title = distinct(space), f"Space {space.name}"
+    values = {each: list(parameter.values) for each, parameter in space.parameters.items()}
+    rows = []
+    for parameter, listed in values.items():
+        by = space.parameters[parameter].by
+        rows.append((parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else "")))
+    size = counted(len(space), "valid combination")
+    if len(space) != 1:
+        size = f"{size}, of which {told_apart} really run differently"
+    where = f"Counted for the virtual cluster {here.cluster.name}, not for this machine." if here.cluster else ""
+    parts: tuple[Sentence | Table, ...] = (
+        Table(title, columns("parameter", "values"), tuple(rows)),
+        Sentence(f"{size}. {here.caution(values)}{where}".rstrip()),
+        *map(Sentence, (*passed_over(space, wished), *_unknown_names(space))),
+    )
+    facts = {
+        "space": space.name,
+        "points": len(space),
+        "distinct": told_apart.points,
+        "distinct_standard_error": told_apart.error,
+        "parameters": values,
+        "untimed": list(here.untimed),
+    }
+    return Report(title, parts, facts)
 
 
 def _unknown_names(space: SearchSpace) -> Iterator[str]:
@@ -265,15 +176,21 @@ def _unknown_names(space: SearchSpace) -> Iterator[str]:
                 yield f"{name} = {value}: `tune` does not know this name{unless.format(value)}: {hint}"
 
 
-def explain_point(name: str, text: str, request: SpacesRequest) -> PointResult:
-    """Say why a point of a space is illegal, or that it is legal.
+def explain_point(name: str, text: str, cores: int | None, overrides: Sequence[str]) -> str | None:
+    """Say why a point of a space is illegal; None where it is legal.
 
     Args:
         text: NAME=VALUE pairs separated by commas; what is left out takes what makes the point legal, if anything does.
     """
-    space = _loaded(name, machine_for(name, request), parse_overrides(request.overrides))
+    space = _loaded(name, machine_for(name, cores, look_quietly), parse_overrides(overrides))
     given = _point(space, text)
-    return PointResult(space.why_not({**space.nearest(given), **given}))
+    return space.why_not({**space.nearest(given), **given})
+
+
+def point_report(why_not: str | None) -> Report:
+    """What `explain_point` says of a point."""
+    sentence = "legal" if why_not is None else f"illegal: {why_not}"
+    return Report("Point", (Sentence(sentence),), {"legal": why_not is None, "why": why_not})
 
 
 def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:

@@ -1,8 +1,7 @@
 """`hpltune token`: makes, lists and revokes tokens of the service."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 
@@ -19,90 +18,24 @@ NEVER = "never"
 DONE, MADE = 200, 201
 
 
-@dataclass(frozen=True)
-class CreateTokenRequest:
-    """The token to make.
+def create_token(store: Store, name: str, scope: str, expires: str) -> tuple[str, str]:
+    """Make a token, which cannot be read again; return it, and a sentence about it without it.
 
-    Attributes:
+    Args:
         scope: "read", "run" or "admin".
         expires: a duration from now, as "90d", or "never".
-    """
-
-    name: str
-    scope: str
-    expires: str
-
-
-@dataclass(frozen=True)
-class CreateTokenResult:
-    """A new token, which cannot be read again.
-
-    Attributes:
-        first: there was none before, so that everybody could come in from this machine.
-    """
-
-    entry: TokenEntry
-    token: str
-    first: bool = False
-
-    def sentence(self) -> str:
-        """Say what the token is, without it."""
-        end = f"works until {_day(self.entry.expires_at)}" if self.entry.expires_at else "never expires"
-        said = f"token {self.entry.name} has scope {self.entry.scope} and {end}; it is shown only now, so keep it safe"
-        if not self.first:
-            return said
-        admin = "" if self.entry.scope is AccessScope.ADMIN else ", so make one of scope admin for yourself"
-        return f"{said}. From now on the service asks everybody for a token, also you on this machine{admin}"
-
-
-@dataclass(frozen=True)
-class TokensResult:
-    """All tokens."""
-
-    entries: Sequence[TokenEntry]
-    now: datetime
-
-    def report(self) -> Report:
-        """Report a table."""
-        facts: list[object] = [_facts(entry, self.now) for entry in self.entries]
-        if not self.entries:
-            said = "There is no token: `hpltune token create NAME` makes one. Until then only this machine is served."
-            return Report("Tokens", (Sentence(said),), facts)
-        heads = columns("token", "scope", "state", "created", "expires", "last used")
-        return Report("Tokens", (Table("Tokens", heads, tuple(self._row(one) for one in self.entries)),), facts)
-
-    def _row(self, entry: TokenEntry) -> tuple[str, ...]:
-        expires = _day(entry.expires_at) if entry.expires_at else NEVER
-        used = f"{entry.used_at:%Y-%m-%d %H:%M}" if entry.used_at else NEVER
-        return entry.name, entry.scope, entry.state(self.now), _day(entry.created_at), expires, used
-
-
-@dataclass(frozen=True)
-class RevokeResult:
-    """A token that opens nothing any more."""
-
-    entry: TokenEntry
-
-    def report(self) -> Report:
-        """Report what was done."""
-        said = f"Token {self.entry.name} opens nothing any more, also where a browser is signed in with it."
-        return Report("Revoke a token", (Sentence(said),), {"revoked": self.entry.name})
-
-
-def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult:
-    """Make a token.
 
     Raises:
         UsageError: the name, the scope or the time cannot be one.
         ResultsError: a token that still works has this name.
     """
-    if not NAME.fullmatch(request.name):
-        raise UsageError(f"token {request.name!r}: use 1 to 64 letters, digits and . _ @ + -, a letter or digit first")
-    if request.scope not in list(AccessScope):
-        raise UsageError("choose read, run or admin", field="scope", given=request.scope)
-    expires_at = _moment(request.expires)
+    if not NAME.fullmatch(name):
+        raise UsageError(f"token {name!r}: use 1 to 64 letters, digits and . _ @ + -, a letter or digit first")
+    if scope not in list(AccessScope):
+        raise UsageError("choose read, run or admin", field="scope", given=scope)
+    expires_at = _moment(expires)
     first = not store.tokens.exist()
-    entry, token = store.tokens.create(request.name, AccessScope(request.scope), expires_at)
+    entry, token = store.tokens.create(name, AccessScope(scope), expires_at)
     _note(
         store,
         "token create",
@@ -110,15 +43,32 @@ def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult
         MADE,
         f"scope {entry.scope}, expires {_day(expires_at) if expires_at else NEVER}",
     )
-    return CreateTokenResult(entry, token, first)
+    end = f"works until {_day(entry.expires_at)}" if entry.expires_at else "never expires"
+    said = f"token {entry.name} has scope {entry.scope} and {end}; it is shown only now, so keep it safe"
+    if first:  # until now everybody could come in from this machine
+        admin = "" if entry.scope is AccessScope.ADMIN else ", so make one of scope admin for yourself"
+        said += f". From now on the service asks everybody for a token, also you on this machine{admin}"
+    return token, said
 
 
-def list_tokens(store: Store) -> TokensResult:
+def list_tokens(store: Store) -> Report:
     """List all tokens."""
-    return TokensResult(store.tokens.entries(), datetime.now(UTC))
+    entries, now = store.tokens.entries(), datetime.now(UTC)
+    facts: list[object] = [_facts(entry, now) for entry in entries]
+    if not entries:
+        said = "There is no token: `hpltune token create NAME` makes one. Until then only this machine is served."
+        return Report("Tokens", (Sentence(said),), facts)
+    heads = columns("token", "scope", "state", "created", "expires", "last used")
+    return Report("Tokens", (Table("Tokens", heads, tuple(_row(entry, now) for entry in entries)),), facts)
 
 
-def revoke_token(store: Store, name: str) -> RevokeResult:
+def _row(entry: TokenEntry, now: datetime) -> tuple[str, ...]:
+    expires = _day(entry.expires_at) if entry.expires_at else NEVER
+    used = f"{entry.used_at:%Y-%m-%d %H:%M}" if entry.used_at else NEVER
+    return entry.name, entry.scope, entry.state(now), _day(entry.created_at), expires, used
+
+
+def revoke_token(store: Store, name: str) -> Report:
     """Let a token open nothing from now on.
 
     Raises:
@@ -126,7 +76,8 @@ def revoke_token(store: Store, name: str) -> RevokeResult:
     """
     entry = store.tokens.revoke(name)
     _note(store, "token revoke", name, DONE)
-    return RevokeResult(entry)
+    said = f"Token {entry.name} opens nothing any more, also where a browser is signed in with it."
+    return Report("Revoke a token", (Sentence(said),), {"revoked": entry.name})
 
 
 def token_names(store: Store) -> list[str]:

@@ -82,20 +82,24 @@ class NodeView:
 
 
 @dataclass(frozen=True)
-class Symptom:
-    """What a check says of one node.
+class Spoiler:
+    """What a check found, on one node or on several alike.
 
     Attributes:
-        sentence: what is the matter, without a full stop.
-        remedy: what to do, where it is not what the check usually advises.
+        sentence: what is the matter, without a full stop; names no node.
+        remedy: what to do; "" where that is what the check usually advises.
+        check: its name.
+        nodes: on which it is so; empty for this machine.
     """
 
     severity: SpoilerWeight
     sentence: str
     remedy: str = ""
+    check: str = ""
+    nodes: tuple[str, ...] = ()
 
 
-Look = Callable[[NodeView], Iterator[Symptom]]
+Look = Callable[[NodeView], Iterator[Spoiler]]
 """Looks at a node, and yields what would spoil runs there."""
 
 
@@ -122,28 +126,11 @@ class SpoilerCheck:
     slow: bool = False
 
 
-@dataclass(frozen=True)
-class Spoiler:
-    """What a check found, on one node or on several alike.
-
-    Attributes:
-        check: its name.
-        sentence: without a full stop; names no node.
-        nodes: on which it is so; empty for this machine.
-    """
-
-    check: str
-    severity: SpoilerWeight
-    sentence: str
-    remedy: str
-    nodes: tuple[str, ...] = ()
-
-
-def warns(sentence: str, remedy: str = "") -> Symptom:
+def warns(sentence: str, remedy: str = "") -> Spoiler:
     """Say what makes runs slower, less alike, or fail."""
-    return Symptom(SpoilerWeight.WARNING, sentence, remedy)
+    return Spoiler(SpoilerWeight.WARNING, sentence, remedy)
 
 
-def notes(sentence: str, remedy: str = "") -> Symptom:
+def notes(sentence: str, remedy: str = "") -> Spoiler:
     """Say what is worth to know."""
-    return Symptom(SpoilerWeight.NOTE, sentence, remedy)
+    return Spoiler(SpoilerWeight.NOTE, sentence, remedy)

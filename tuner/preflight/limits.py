@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..units import gibibytes
 from ..words import counted
-from .contract import NodeView, Symptom, notes, warns
+from .contract import NodeView, Spoiler, notes, warns
 
 LAUNCHER_FILES, RANK_FILES = 32, 4
 """Files that Open MPI's launcher has open: by itself, and for each rank. Measured with Open MPI 4.1.4 as the smallest
@@ -18,7 +18,7 @@ LOCKED_KIB = 64.0 * KIB
 """Less may be locked than the buffers of one rank over InfiniBand usually take (64 MiB)."""
 
 
-def open_files(view: NodeView) -> Iterator[Symptom]:
+def open_files(view: NodeView) -> Iterator[Spoiler]:
     """Yield that MPI's launcher may open too few files for the ranks; on this machine hpltune raises the soft limit."""
     ranks = view.plan.ranks
     allowed, needed = (
@@ -32,7 +32,7 @@ def open_files(view: NodeView) -> Iterator[Symptom]:
         )
 
 
-def tasks(view: NodeView) -> Iterator[Symptom]:
+def tasks(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the user or the control group may start too few processes and threads."""
     needed = view.plan.ranks * (view.plan.threads + RANK_TASKS) + OTHER_TASKS
     whose = {"limit_processes": "a user", "limit_tasks": "the control group"}
@@ -45,7 +45,7 @@ def tasks(view: NodeView) -> Iterator[Symptom]:
             )
 
 
-def process_memory(view: NodeView) -> Iterator[Symptom]:
+def process_memory(view: NodeView) -> Iterator[Spoiler]:
     """Yield that a process may have less memory than a rank takes, or than is usual where nobody knows that yet."""
     allowed = view.limit("limit_memory")
     if allowed == math.inf:
@@ -57,7 +57,7 @@ def process_memory(view: NodeView) -> Iterator[Symptom]:
         yield warns(f"a process may have {gibibytes(int(allowed))} of memory, and {wanted}")
 
 
-def locked_memory(view: NodeView) -> Iterator[Symptom]:
+def locked_memory(view: NodeView) -> Iterator[Spoiler]:
     """Yield that InfiniBand may lock too little memory for messages."""
     allowed = view.limit("limit_memlock")
     if view.plan.nodes > 1 and "ACTIVE" in view.facts.get("infiniband_state", "") and allowed < LOCKED_KIB:
@@ -66,7 +66,7 @@ def locked_memory(view: NodeView) -> Iterator[Symptom]:
         )
 
 
-def processor_quota(view: NodeView) -> Iterator[Symptom]:
+def processor_quota(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the control group allows fewer CPUs than compute: it stops all ranks for a part of each period."""
     quota, busy = view.limit("cpu_quota"), view.plan.busy
     if quota < busy:
@@ -78,7 +78,7 @@ def processor_quota(view: NodeView) -> Iterator[Symptom]:
         yield notes(f"the control group allows {quota:.4g} CPUs of more that are here")
 
 
-def memory_quota(view: NodeView) -> Iterator[Symptom]:
+def memory_quota(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the control group allows less memory than there is, or than runs take."""
     limit_gib, memory_gib = view.limit("memory_limit_gib"), view.number("memory_gib") or 0.0
     planned_gib = view.plan.memory_bytes / GIB

@@ -167,7 +167,7 @@ def found_in(
     for check in checks:
         for node, own in facts.items():
             for told in check.look(NodeView(own, plan, memory_gb_s)):
-                one = Spoiler(check.name, told.severity, told.sentence, told.remedy or check.remedy)
+                one = replace(told, check=check.name, remedy=told.remedy or check.remedy)
                 found.setdefault(one, []).append(node)
     for one in sorted(found, key=lambda one: one.severity is not SpoilerWeight.WARNING):
         names = () if found[one] == [HERE] else tuple(found[one])

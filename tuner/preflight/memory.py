@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..words import counted
-from .contract import NodeView, Symptom, notes, warns
+from .contract import NodeView, Spoiler, notes, warns
 
 SWAPPED = 0.01
 """Part of the memory from which on used swap space is told: less was pushed out long ago, and nobody misses it."""
@@ -23,20 +23,20 @@ _DIMM_LETTER = re.compile(r"(?:^|[_-])DIMM[_ ]?([A-Z])\d?$", re.IGNORECASE)
 _SOCKET = re.compile(r"(?:^|[_ ])(?:P|CPU|NODE|PROC)[ _]?(\d{1,2})", re.IGNORECASE)
 
 
-def swap(view: NodeView) -> Iterator[Symptom]:
+def swap(view: NodeView) -> Iterator[Spoiler]:
     """Yield that memory was pushed out to swap space."""
     used_gib, memory_gib = view.number("swap_used_gib"), view.number("memory_gib")
     if used_gib and memory_gib and used_gib > SWAPPED * memory_gib:
         yield warns(f"{used_gib:.4g} GiB of swap space are used: what is pushed out comes back while runs wait")
 
 
-def huge_pages(view: NodeView) -> Iterator[Symptom]:
+def huge_pages(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the kernel gives no huge pages by itself."""
     if view.text("transparent_huge_pages") == "never":
         yield warns("transparent huge pages are off (never): a matrix of gigabytes then has a page for each 4 KiB")
 
 
-def channels(view: NodeView) -> Iterator[Symptom]:
+def channels(view: NodeView) -> Iterator[Spoiler]:
     """Yield that only a part of the memory's channels is filled."""
     found = filled_channels(view.facts)
     if found is None:
@@ -48,7 +48,7 @@ def channels(view: NodeView) -> Iterator[Symptom]:
         yield notes(f"{filled} of {counted(present, 'memory channel')} are filled")
 
 
-def bandwidth(view: NodeView) -> Iterator[Symptom]:
+def bandwidth(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the memory is much slower than its channels."""
     rate = channel_rate(view.facts, view.memory_gb_s)
     if rate is not None and rate.percent < 100.0 * LOW:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ..words import counted
-from .contract import NodeView, Symptom, notes, warns
+from .contract import NodeView, Spoiler, notes, warns
 
 OWN_CHOICE = frozenset({"intel_pstate", "amd-pstate-epp", "amd_pstate_epp"})
 """Drivers with which the processor chooses its clock by itself, also with the governor powersave (Linux,
@@ -16,7 +16,7 @@ NEAR = 0.99
 _COUNTED = re.compile(r"(\d{1,5}) x ([\w.-]{1,40})")
 
 
-def hardware_threads(view: NodeView) -> Iterator[Symptom]:
+def hardware_threads(view: NodeView) -> Iterator[Spoiler]:
     """Yield that more threads will compute than there are cores."""
     cores = view.number("cores")
     if cores and view.plan.busy > cores:
@@ -26,7 +26,7 @@ def hardware_threads(view: NodeView) -> Iterator[Symptom]:
         )
 
 
-def governor(view: NodeView) -> Iterator[Symptom]:
+def governor(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the kernel keeps the clock low, or chooses it anew all the time."""
     found = {name for _, name in _COUNTED.findall(view.facts.get("governor", ""))}
     others = sorted(found - {"performance"})
@@ -39,7 +39,7 @@ def governor(view: NodeView) -> Iterator[Symptom]:
         yield notes(f"the frequency governor is {named}: performance gives steadier results")
 
 
-def clock_limit(view: NodeView) -> Iterator[Symptom]:
+def clock_limit(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the kernel allows less than the largest clock."""
     most_mhz = view.number("max_mhz")
     allowed = [float(mhz) for _, mhz in _COUNTED.findall(view.facts.get("allowed_mhz", "")) if mhz.isdecimal()]
@@ -47,13 +47,13 @@ def clock_limit(view: NodeView) -> Iterator[Symptom]:
         yield warns(f"the clock may be {min(allowed):,.0f} MHz at most, of {most_mhz:,.0f} MHz that the CPU can")
 
 
-def boost(view: NodeView) -> Iterator[Symptom]:
+def boost(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the clock above the advertised one is switched off."""
     if view.text("boost") == "off":
         yield warns("the boost of the clock (turbo) is switched off")
 
 
-def mitigations(view: NodeView) -> Iterator[Symptom]:
+def mitigations(view: NodeView) -> Iterator[Spoiler]:
     """Yield how many faults of the processor the kernel works around."""
     match = re.match(r"(\d{1,3}) mitigated", view.facts.get("mitigations", ""))
     if match and int(match[1]):
@@ -63,14 +63,14 @@ def mitigations(view: NodeView) -> Iterator[Symptom]:
         )
 
 
-def clock_source(view: NodeView) -> Iterator[Symptom]:
+def clock_source(view: NodeView) -> Iterator[Spoiler]:
     """Yield that reading the time is slow."""
     name = view.text("clock_source")
     if name in SLOW_CLOCKS:
         yield warns(f"the kernel's clock source is {name}: MPI and HPL wait microseconds each time they read the clock")
 
 
-def confined(view: NodeView) -> Iterator[Symptom]:
+def confined(view: NodeView) -> Iterator[Spoiler]:
     """Yield that this process may use only some of the CPUs."""
     if view.plan.confined:
         yield warns(

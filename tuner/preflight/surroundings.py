@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .contract import NodeView, Symptom, notes, warns
+from .contract import NodeView, Spoiler, notes, warns
 
 LOADED = 0.5
 """Load for each CPU from which on a machine is busy."""
@@ -14,7 +14,7 @@ _PROGRAM = re.compile(r"(\d{1,4}\.\d) ([\w.+?-]{1,20})")
 _NIC = re.compile(r"([\w.:-]{1,20}): (\d{1,7})(?=;|$)")
 
 
-def other_programs(view: NodeView) -> Iterator[Symptom]:
+def other_programs(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the last minute was busy, with the programs that take cores now; these alone may be of a moment."""
     programs = _PROGRAM.findall(view.facts.get("programs", ""))
     load = view.number("load") or 0.0
@@ -30,7 +30,7 @@ def other_programs(view: NodeView) -> Iterator[Symptom]:
         yield notes(f"other programs take cores at this moment ({named})")
 
 
-def disk(view: NodeView) -> Iterator[Symptom]:
+def disk(view: NodeView) -> Iterator[Spoiler]:
     """Yield that the disk of the runs is nearly full."""
     free_gib, files = view.limit("work_free_gib"), view.limit("work_free_files")
     if free_gib < LEAST_GIB:
@@ -39,13 +39,13 @@ def disk(view: NodeView) -> Iterator[Symptom]:
         yield warns(f"the disk of the runs can take {files:,.0f} more files")
 
 
-def disk_rate(view: NodeView) -> Iterator[Symptom]:
+def disk_rate(view: NodeView) -> Iterator[Spoiler]:
     """Yield that files of the runs are written slowly."""
     if (mb_s := view.limit("work_mb_s")) < LEAST_MB_S / view.plan.nodes:  # they may share it, and write at once
         yield warns(f"files in the folder of the runs are written at {mb_s:.1f} MB/s")
 
 
-def network(view: NodeView) -> Iterator[Symptom]:
+def network(view: NodeView) -> Iterator[Spoiler]:
     """Yield which interfaces MPI sends over, and that a faster one is not used."""
     if view.plan.nodes < 2:
         return

@@ -84,16 +84,16 @@ class Installation:
         if lists_are_old(self.installers.apt_lists):
             with self._passing_over(), self._working("apt-get update"):
                 self.steps.apt_update()
-        found = candidates(packages)
-        if found.unknown:
-            self._problem(f"this release has no {_names(found.unknown)}, or its package lists cannot be fetched")
-        if not found.wanted:
+        wanted, unknown = candidates(packages)
+        if unknown:
+            self._problem(f"this release has no {_names(unknown)}, or its package lists cannot be fetched")
+        if not wanted:
             return
-        names = [package.name for package in found.wanted]
+        names = [package.name for package in wanted]
         with self._passing_over(), self._working(f"apt-get install {' '.join(names)}"):
             self._apt_install(names)
             note_installed(self.user_dirs, names)
-            self._installed(_names(found.wanted), "system-wide")
+            self._installed(_names(wanted), "system-wide")
 
     def _apt_install(self, names: Sequence[str]) -> None:
         """Install; if that fails, try once more with new lists: those here may be older than the servers'."""
@@ -171,22 +171,14 @@ def _names(packages: Sequence[Package]) -> str:
     return ", ".join(package.name for package in packages)
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Packages that this system lacks: those that can be installed, and those unknown to its release."""
-
-    wanted: tuple[Package, ...]
-    unknown: tuple[Package, ...]
-
-
 def lists_are_old(lists: Path = LISTS) -> bool:
     """Whether the lists of packages are missing, or older than a day."""
     files = [file for pattern in ("*_InRelease", "*_Packages*") for file in lists.glob(pattern)]
     return time.time() - max((file.stat().st_mtime for file in files), default=0.0) > OLD_S
 
 
-def candidates(packages: Sequence[Package]) -> Candidates:
-    """Ask apt which packages this release has, and which are installed."""
+def candidates(packages: Sequence[Package]) -> tuple[list[Package], list[Package]]:
+    """Ask apt which packages this system lacks: those that can be installed, and those unknown to its release."""
     done = subprocess.run(
         ["apt-cache", "policy", *(package.name for package in packages)],
         env={**os.environ, "LC_ALL": "C"},
@@ -201,7 +193,5 @@ def candidates(packages: Sequence[Package]) -> Candidates:
         )
     }
     states = [(package, *found.get(package.name, ("(none)", "(none)"))) for package in packages]
-    return Candidates(
-        wanted=tuple(package for package, here, new in states if here == "(none)" != new),
-        unknown=tuple(package for package, here, new in states if here == new == "(none)"),
-    )
+    wanted = [package for package, here, new in states if here == "(none)" != new]
+    return wanted, [package for package, here, new in states if here == new == "(none)"]

@@ -249,7 +249,7 @@ def _scaled(request: ScaleRequest, place: ScalingPlace, session: Session) -> Sca
     site.study = study
     site.launching = Launching(
         sites=[site.site] * place.jobs,
-        book=FileBook(store, study, session.context.runs),
+        book=FileBook(store, study, session.runs),
         listener=session.listener,
         stop=stop,
     )
@@ -294,7 +294,7 @@ def _real_place(request: ScaleRequest, session: Session) -> Iterator[ScalingPlac
 
         def begin(plan: ScalingPlan) -> MachineFacts:
             largest_n = max(plan.n_of(scaling, plan.counts[-1]) for scaling in plan.scalings)
-            there, folder = workbench.whole or whole, session.context.runs
+            there, folder = workbench.whole or whole, session.runs
             for spoiler in before_runs(there, folder, memory_bytes=matrix_bytes(largest_n)):
                 listener(Notice(f"{spoiler}.", caution=True))
             with stop.preparing():

@@ -96,10 +96,10 @@ def trial_page(store: Store, asked: Asked) -> bytes:
     """Write the page of one trial, which leads to its campaign, the trials beside it, and its files."""
     from results.report.html import to_html
 
-    from ..commands.stored.show import TrialRequest, show_trial
+    from ..commands.stored.show import show_trial
     from .pages.frames import FRAME, links_of_trial
 
-    found = show_trial(store, TrialRequest(asked["name"], asked["number"]))
+    found = show_trial(store, asked["name"], asked["number"])
     frame = replace(FRAME, links=links_of_trial(found.record, store.count(asked["name"])))
     return to_html([all_with_options(found.page(store))], frame=frame).encode()
 
@@ -137,10 +137,10 @@ def parquet_file(store: Store, asked: Asked) -> bytes:
 
 def explanation(store: Store, asked: Asked) -> bytes:
     """Write what `hpltune explain --json` tells of a study, or the reason why it cannot be explained."""
-    from ..commands.stored.explain import ExplainRequest, explain_study
+    from ..commands.stored.explain import explain_study
 
     try:
-        found: dict[str, object] = asdict(explain_study(store, ExplainRequest(asked["name"])).found)
+        found: dict[str, object] = asdict(explain_study(store, asked["name"]).found)
     except TunerError as error:
         found = {"reason": str(error)}
     return json.dumps(found, default=str).encode()

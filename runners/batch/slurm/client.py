@@ -21,11 +21,9 @@ _SILENT = re.compile(
 )
 
 
-class SlurmSilentError(SubmitError):
-    """slurmctld does not answer now, so the state of jobs is unknown."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__(f"Slurm's controller does not answer: {words}", transient=True)
+def silent(words: str) -> SubmitError:
+    """Return the error that slurmctld does not answer now, so that the state of jobs is unknown."""
+    return SubmitError(f"Slurm's controller does not answer: {words}", transient=True)
 
 
 def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[BatchNode, ...]:
@@ -106,5 +104,5 @@ def ask(argv: Sequence[str]) -> CommandResult:
     """
     answer = ask_program(argv, "Slurm", outside(KEPT))
     if answer.exit_code != 0 and _SILENT.search(answer.stderr):
-        raise SlurmSilentError(answer.words())
+        raise silent(answer.words())
     return answer

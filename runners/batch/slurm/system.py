@@ -14,7 +14,7 @@ from ...job import Job
 from ...launchers.base import Launcher
 from ..base import AS_SSH, BatchFacts, BatchJob, OwnLauncher
 from ..registry import outside
-from .client import KEPT, SlurmSilentError, ask, candidates, hostnames, mpi_types, nodes_of, partitions
+from .client import KEPT, ask, candidates, hostnames, mpi_types, nodes_of, partitions, silent
 from .hold import Salloc
 from .options import SlurmTable
 from .srun import BY_MPI, SAYINGS, Srun
@@ -98,7 +98,7 @@ class Slurm(SlurmTable):
             return {}
         said = ask(["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={JOB_FORM}"])
         if said.exit_code != 0 and "Invalid job id specified" not in said.stderr:  # that: Slurm no longer knows them
-            raise SlurmSilentError(said.words())
+            raise silent(said.words())
         return parse_squeue(said.stdout)
 
     def cancel(self, jobs: Collection[str]) -> None:

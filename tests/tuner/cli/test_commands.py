@@ -6,12 +6,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import typer.main
@@ -26,9 +26,8 @@ from results.report.text_forms import to_json, to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
-from tuner.commands.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
+from tuner.commands.spaces import Here, LookAround, list_spaces, show_space, this_machine
 from tuner.errors import TunerError
-from tuner.user_dirs import UserDirs
 
 PROGRAM: Any = typer.main.get_command(app)
 COMMANDS = [
@@ -131,36 +130,25 @@ def test_spaces_names_a_library_that_tune_would_not_find(hpltune: Run, parameter
     assert ("does not know" in told) is bool(sentence)
 
 
-@dataclass(frozen=True)
-class Found:
-    """What looking around finds."""
-
-    facts: Machine
-    probes: Mapping[str, object] = field(default_factory=dict)
-
-    def machine(self, **_wanted: object) -> Machine:
-        return self.facts
-
-
 @pytest.mark.usefixtures("home")
 def test_spaces_count_with_the_mpi_libraries_that_are_here() -> None:
-    found = Found(Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi")))
-    assert this_machine(SpacesRequest(cores=8, look=lambda _: found)) == Here(replace(found.facts, cores=8))
+    found = Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi"))
+    assert this_machine(8, lambda: (found, ())) == Here(replace(found, cores=8))
 
 
 TWO = {"openblas": BlasFacts(("Zen", "Haswell"), known_kernels=("Zen", "Haswell")), "atlas": BlasFacts()}
 
 
 @pytest.mark.usefixtures("home")
-@pytest.mark.parametrize(("probes", "untimed"), [({}, ["openblas"]), ({"openblas": ()}, [])])
-def test_spaces_say_whose_kernels_they_cannot_count(probes: dict[str, object], untimed: list[str]) -> None:
-    request = SpacesRequest(look=lambda _: Found(Machine(2, 2**34, TWO, N=10_000), probes))
+@pytest.mark.parametrize(("timed", "untimed"), [([], ["openblas"]), (["openblas"], [])])
+def test_spaces_say_whose_kernels_they_cannot_count(timed: list[str], untimed: list[str]) -> None:
+    look: LookAround = lambda: (Machine(2, 2**34, TWO, N=10_000), timed)  # noqa: E731
     Path("small.toml").write_text("[parameters]\nNB = 64\n")
     sentence = "Kernels of openblas are not counted until `tune` or `doctor` has timed them."
-    assert (sentence in to_markdown(list_spaces(request).report())) is bool(untimed)
-    blas = show_space("blas", request).report()
+    assert (sentence in to_markdown(list_spaces(look=look))) is bool(untimed)
+    blas = show_space("blas", look=look)
     assert (sentence in to_markdown(blas)) is bool(untimed)
-    small = to_markdown(show_space("small.toml", request).report())
+    small = to_markdown(show_space("small.toml", look=look))
     assert "Kernels" not in small, "that space does not search over kernels"
     assert json.loads(to_json(blas))["untimed"] == untimed
 
@@ -168,10 +156,10 @@ def test_spaces_say_whose_kernels_they_cannot_count(probes: dict[str, object], u
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("error", [TunerError("no BLAS library was found"), HplError("no MPI was found")])
 def test_spaces_can_be_counted_where_hpl_cannot_run_yet(error: Exception) -> None:
-    def fail(_user_dirs: UserDirs) -> Found:
+    def fail() -> NoReturn:
         raise error
 
-    assert this_machine(SpacesRequest(cores=8, look=fail)).machine.cores == 8
+    assert this_machine(8, fail).machine.cores == 8
 
 
 def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune: Run, home: Path) -> None:

@@ -45,7 +45,7 @@ def test_it_prints_and_ends_as_the_installed_program_does(
 
 @pytest.mark.usefixtures("stored")
 def test_what_nobody_expected_is_a_traceback_and_1(hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_arguments: object) -> None:
+    def fail(*_arguments: object, **_more: object) -> None:
         raise ValueError("a mistake of ours")
 
     monkeypatch.setattr(show, "show_studies", fail)
@@ -78,7 +78,7 @@ def test_it_has_nothing_to_read_and_temporary_files_where_the_environment_says(
     monkeypatch.setenv("TMPDIR", str(stored))
     seen: list[object] = []
 
-    def look(*_arguments: object) -> None:
+    def look(*_arguments: object, **_more: object) -> None:
         seen.extend([tempfile.gettempdir(), sys.stdin.read(), sys.stdout.isatty()])
         raise FileNotFoundError(2, "gone", "here")
 

@@ -24,7 +24,7 @@ from results.report.model import Sentence, Table
 from results.store.store import Store
 from tuner.asks.check import CheckAsk, CheckVerdict
 from tuner.commands.campaigns.check import CheckRequest, CheckResult, check, check_of_study
-from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
+from tuner.commands.stored.import_outputs import import_outputs
 from tuner.errors import TunerError, UsageError
 from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.options import TuneOptions
@@ -366,7 +366,7 @@ def test_an_imported_extract_is_no_baseline_and_what_it_does_not_tell_is_named(h
     (home / "rows.out").write_text(ROWS)
     db = str(home / "study.db")
     with Store.open(db) as store:
-        import_outputs(store, ImportRequest((home / "rows.out",), study="rows"))
+        import_outputs(store, [home / "rows.out"], name="rows")
     with pytest.raises(UsageError) as told:
         check(CheckRequest(CheckAsk("rows"), db=db), lambda _: None, StopRequest())
     said = "the output of rows#1 does not tell SWAP, L1, U, EQUIL and alignment: import it beside its HPL.dat"
@@ -382,7 +382,7 @@ def test_an_imported_output_is_measured_again_and_what_it_does_not_tell_is_said(
     (home / "runs/hpl.out").write_text(ROWS.splitlines()[0] + "\n" + row + ROWS.splitlines()[2] + "\n")
     db = str(home / "study.db")
     with Store.open(db) as store:
-        import_outputs(store, ImportRequest((home / "runs",), study="old"))
+        import_outputs(store, [home / "runs"], name="old")
     heard: list[Event] = []
     result = check(CheckRequest(CheckAsk("old", runs=1), db=db), heard.append, StopRequest())
     assert result.measured.records[0].ranked

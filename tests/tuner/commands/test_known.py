@@ -7,11 +7,11 @@ from rich.console import Console
 
 from results.report.model import Table
 from results.report.terminal import print_report
-from tuner.commands.known import ORDERS, KnownRequest, known_words, list_known
+from tuner.commands.known import ORDERS, known_words, list_known, published_machines
 
 
 def names(*words: str, by: str = "machine") -> list[str]:
-    return [machine.machine for machine in list_known(KnownRequest(words, by)).machines]
+    return [machine.machine for machine in published_machines(words, by)]
 
 
 def test_all_are_listed_by_their_names() -> None:
@@ -30,19 +30,19 @@ def test_every_word_must_fit_whatever_its_case() -> None:
 def test_the_largest_figure_comes_first_and_unknown_ones_last(by: str) -> None:
     figure = ORDERS[by]
     assert figure is not None
-    figures = [figure(machine) for machine in list_known(KnownRequest((), by)).machines]
+    figures = [figure(machine) for machine in published_machines(by=by)]
     known = [value for value in figures if value is not None]
     assert figures == [*sorted(known, reverse=True), *([None] * (len(figures) - len(known)))]
 
 
 def test_results_of_one_cpu_stand_together_by_cpu() -> None:
-    cpus = [machine.cpu.casefold() for machine in list_known(KnownRequest((), "cpu")).machines]
+    cpus = [machine.cpu.casefold() for machine in published_machines(by="cpu")]
     assert cpus == sorted(cpus)
 
 
 def test_watts_are_told_where_they_are_sorted_by() -> None:
     heads = {
-        by: [column.name for part in list_known(KnownRequest((), by)).report().parts if isinstance(part, Table)
+        by: [column.name for part in list_known(by=by).parts if isinstance(part, Table)
              for column in part.columns]
         for by in ("machine", "mflops-per-watt")
     }  # fmt: skip
@@ -53,7 +53,7 @@ def test_watts_are_told_where_they_are_sorted_by() -> None:
 @pytest.mark.parametrize("by", ["machine", "mflops-per-watt"])
 def test_a_narrow_terminal_shows_the_table_whole(by: str) -> None:
     said = StringIO()
-    print_report(Console(width=80, file=said), list_known(KnownRequest((), by)).report())
+    print_report(Console(width=80, file=said), list_known(by=by))
     text = said.getvalue()
     assert "…" not in text
     assert "7,630,848" in text

@@ -7,7 +7,7 @@ from as_user import Run
 from report_reading import as_json
 
 from tuner.asks.predict import PredictAsk
-from tuner.commands.predict import PredictRequest, predict
+from tuner.commands.predict import predict
 from tuner.events import Event, Notice
 from tuner.simulation.design import read_designs
 from tuner.stopping import StopRequest
@@ -24,8 +24,7 @@ def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
     (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nname = "as it is"\n[[design]]\nname = "again"\n')
     events: list[Event] = []
     ask = PredictAsk(home / "designs.toml", space="quick", engine="random", trials=2, jobs=2, limit="2m")
-    request = PredictRequest(ask, read_designs(ask.designs))
-    result = predict(request, events.append, StopRequest(), str(home / "my.db"))
+    result = predict(ask, read_designs(ask.designs), events.append, StopRequest(), str(home / "my.db"))
     assert [prediction.design.name for prediction in result.predictions] == ["as it is", "again"]
     assert all(prediction.gflops > 1 for prediction in result.predictions)
     assert not result.interrupted
@@ -63,7 +62,6 @@ def test_a_stop_before_the_first_design_ends_a_prediction_without_an_error(home:
             stop.ask()
 
     ask = PredictAsk(home / "designs.toml", space="quick", engine="random", trials=2, jobs=2, limit="2m")
-    request = PredictRequest(ask, read_designs(ask.designs))
-    result = predict(request, stop_at_once, stop, str(home / "my.db"))
+    result = predict(ask, read_designs(ask.designs), stop_at_once, stop, str(home / "my.db"))
     assert result.interrupted
     assert result.predictions == ()

@@ -15,7 +15,7 @@ from results.report.model import Part, Report, Sentence
 from results.stats.ranking import rank
 from results.store.networks import NetworkProbe
 from results.store.store import Store
-from tuner.commands.stored.report import ReportRequest, report_studies
+from tuner.commands.stored.report import report_studies
 from tuner.reports.figures.registry import KINDS, FigureSource
 from tuner.reports.figures.runs import growth_of_study, runs_figure
 from tuner.reports.story import rate_by_size, story_table
@@ -97,7 +97,7 @@ def test_a_part_of_a_page_is_what_it_was(request: pytest.FixtureRequest, scene: 
 
 
 def page(store: Store, home: Path) -> str:
-    (report,) = report_studies(store, ReportRequest((), home / "page.html", interactive=False)).reports
+    (report,) = report_studies(store, (), home / "page.html", interactive=False)
     return told(replace(report, facts={}))
 
 

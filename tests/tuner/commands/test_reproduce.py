@@ -11,8 +11,10 @@ from report_reading import printed
 from waiting import PATIENCE_S
 
 from results.report.model import Table
-from tuner.commands.reproduce import ReproduceRequest, ReproduceResult, reproduce
-from tuner.events import Event, PartFound, TrialEnded
+from tuner.budget import Budget
+from tuner.commands.reproduce import ReproduceResult, reproduce
+from tuner.events import Event, Listener, PartFound, TrialEnded
+from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 
 
@@ -20,8 +22,9 @@ def shown(result: ReproduceResult, width: int = 160) -> str:
     return printed(result.report(), width)
 
 
-def request(home: Path, *, trials: int) -> ReproduceRequest:
-    return ReproduceRequest("kronos", trials, 0, 2, "random", 120.0, str(home / "my.db"))
+def reproduced(home: Path, listener: Listener, stop: StopRequest, *, trials: int) -> ReproduceResult:
+    asked = TuneOptions(engine="random", budget=Budget(trials=trials), jobs=2, limit_s=120.0)
+    return reproduce("kronos", asked, listener, stop, str(home / "my.db"))
 
 
 @pytest.mark.real
@@ -39,7 +42,7 @@ def test_the_page_of_a_publication_is_written_beside_the_json(hpltune: Run, home
 @pytest.mark.usefixtures("simgrid")
 def test_a_publication_is_reproduced_without_a_terminal(home: Path) -> None:
     events: list[Event] = []
-    result = reproduce(request(home, trials=0), events.append, StopRequest())
+    result = reproduced(home, events.append, StopRequest(), trials=0)
     assert [row.test.number for row in result.tests] == list(range(1, 9))
     assert (result.found, result.interrupted) == (None, False)
     assert [event.parts for event in events if isinstance(event, PartFound)] == [result.report().parts]
@@ -56,7 +59,7 @@ def test_the_tests_are_told_before_the_search_begins_and_stand_first_in_the_repo
         if isinstance(event, TrialEnded):
             stop.ask(at_once=True)
 
-    result = reproduce(request(home, trials=60), hear, stop)
+    result = reproduced(home, hear, stop, trials=60)
     kinds = [type(event) for event in events]
     assert kinds.index(PartFound) < kinds.index(TrialEnded)
     early = next(event.parts for event in events if isinstance(event, PartFound))
@@ -75,7 +78,7 @@ def test_the_tests_are_told_before_the_search_begins_and_stand_first_in_the_repo
 def test_a_stop_before_the_tests_are_simulated_is_a_result_that_says_so(home: Path) -> None:
     stop = StopRequest()
     stop.ask()
-    result = reproduce(request(home, trials=0), lambda _: None, stop)
+    result = reproduced(home, lambda _: None, stop, trials=0)
     assert result.interrupted
     assert not [part for part in result.report().parts if isinstance(part, Table)]
     assert "Stopped before all published tests were simulated" in shown(result, 200)

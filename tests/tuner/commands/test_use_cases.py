@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from report_reading import as_json
 
 from results.report.model import Sentence
 from results.store.store import Store
 from tuner.asks.dat import DatAsk
 from tuner.commands.dat import dat
-from tuner.commands.hosts.build import BuildRequest, build
-from tuner.commands.hosts.doctor import DoctorRequest, doctor
+from tuner.commands.hosts.build import build
+from tuner.commands.hosts.doctor import doctor
 from tuner.commands.hosts.net_settings import net_restore
 from tuner.errors import TunerError
 from tuner.events import Event
@@ -26,7 +27,7 @@ def user_dirs(tmp_path: Path, shared_cache: Path) -> UserDirs:
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_the_doctor_returns_the_machine_and_the_kernels_it_timed(user_dirs: UserDirs) -> None:
-    result = doctor(DoctorRequest(user_dirs, rpeak_gflops=1.0))
+    result = doctor(user_dirs, rpeak_gflops=1.0)
     assert result.rpeak.gflops == 1.0
     assert result.above_peak in result.findings.advice
     assert result.probes
@@ -39,11 +40,9 @@ def test_the_doctor_returns_the_machine_and_the_kernels_it_timed(user_dirs: User
 @pytest.mark.usefixtures("real_hpl")
 def test_build_returns_where_each_program_is(user_dirs: UserDirs) -> None:
     events: list[Event] = []
-    result = build(BuildRequest(user_dirs, TuneOptions(blas_only=("openblas",))), events.append)
-    built = [one for one in result.programs if one.blas == "openblas"]
-    assert built
-    assert all(Path(one.xhpl).is_file() for one in result.programs)
-    assert result.report().facts == [vars(one) for one in result.programs]
+    built = as_json(build(TuneOptions(blas_only=("openblas",)), user_dirs, events.append))
+    assert "openblas" in [one["blas"] for one in built]
+    assert all(Path(one["xhpl"]).is_file() for one in built)
 
 
 @pytest.mark.real

@@ -24,7 +24,7 @@ from results.store.store import Store
 from runners.virtual.load import load_cluster
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.commands.stored.explain import ExplainRequest, explain_study, known_before
+from tuner.commands.stored.explain import explain_study, known_before
 from tuner.engines.base import EngineContext
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.pool import Pool
@@ -365,7 +365,7 @@ def test_the_runs_that_confirmed_the_finalists_are_explained_too(tmp_path: Path)
     again = [replace(record, kind=Kind.CONFIRMATION) for record in found[:3]]
     with Store.open(tmp_path / "hpltune.db") as store:
         keep(store, replace(searched("default"), space_text=SWAPPING), [*found, *again])
-        explained = explain_study(store, ExplainRequest("study"))
+        explained = explain_study(store, "study")
     assert as_json(explained.report())["runs"] == 15
 
 
@@ -380,7 +380,7 @@ def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path) -> N
             for probe in probes:
                 store.network.add_probe(probe)
                 store.note("study", lambda notes: replace(notes, dgemm_half_nb=30.0))
-            explained: dict[str, Any] = as_json(explain_study(store, ExplainRequest("study")).report())
+            explained: dict[str, Any] = as_json(explain_study(store, "study").report())
             space = stored_space(study, found)
             known = known_before(store, study, space)
             assert (known == Probes(nodes=4)) == (not probes)

@@ -13,7 +13,7 @@ from hpl.params import HplParams, Scalar
 from results.record import Kind, StudyNotes, TrialRecord
 from results.stats.intervals import half_95
 from results.store.store import Store
-from tuner.commands.stored.explain import ExplainRequest, explain_study
+from tuner.commands.stored.explain import explain_study
 from tuner.options import TuneOptions
 from tuner.reports.explanation import not_told_apart
 from tuner.reports.figures.effects import values
@@ -46,7 +46,7 @@ def told(folder: Path, trials: Sequence[TrialRecord], noise_at_first: float = 0.
             ),
             trials,
         )
-        return printed(explain_study(store, ExplainRequest("study")).report())
+        return printed(explain_study(store, "study").report())
 
 
 def test_the_noise_that_is_stated_is_at_least_what_repeats_of_one_configuration_show() -> None:

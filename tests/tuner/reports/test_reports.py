@@ -20,14 +20,11 @@ from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, StudyNotes, ToldCaution, TrialState
-from results.report.model import Report, Rows
+from results.report.model import Report, Rows, Table
 from results.store.store import Store
-from tuner.commands.stored.best import BestRequest, best_of_study
-from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.best import best_of_study
+from tuner.commands.stored.export import export_study
 from tuner.commands.stored.show import (
-    StudiesRequest,
-    TrialRequest,
-    TrialsRequest,
     show_studies,
     show_trial,
     show_trials,
@@ -57,18 +54,18 @@ def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None
     for NB in (96, 128):
         params = {**WORDS, "NB": NB, "kernel": f"Cooperlake{NB}", "grid": f"1x{NB}", "SWAP": f"mix{NB}", "DEPTH": NB}
         add(store, 95.29 + NB, key=str(NB), params=params)
-    shown = printed(best_of_study(store, BestRequest()).report(), width)
+    shown = printed(best_of_study(store).report(), width)
     assert "…" not in shown
     for word in ("191.29", "223.29", "Cooperlake96", "1x128", "mix96", "% of peak"):
         assert word in shown
 
 
 def facts_of_best(store: Store, count: int) -> Any:
-    return as_json(best_of_study(store, BestRequest(count=count)).report())
+    return as_json(best_of_study(store, count=count).report())
 
 
 def exported(store: Store, kind: str) -> str:
-    return export_study(store, ExportRequest(kind)).text()
+    return "".join(export_study(store, kind))
 
 
 def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
@@ -82,12 +79,12 @@ def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
     for day, (name, changes) in enumerate(others.items(), 1):
         store.create_study(a_study(name, created_at=START + timedelta(days=day), **changes))
         store.finish(finished(store.begin(begun(name)), 99.0, name))
-    assert best_of_study(store, BestRequest()).summary.study.name == "default-of-the-cluster-1"
-    listed = show_studies(store, StudiesRequest())
+    assert best_of_study(store).summary.study.name == "default-of-the-cluster-1"
+    listed = show_studies(store)
     assert [line.study.name for line in listed.lines] == ["default-of-the-cluster-1"]
     assert listed.left_out == {"run": 1, "blas": 1, "learn": 1, "predict": 1}
     store.delete_study("default-of-the-cluster-1")
-    assert best_of_study(store, BestRequest()).summary.study.name == "predict-b"
+    assert best_of_study(store).summary.study.name == "predict-b"
 
 
 @pytest.mark.heavy
@@ -145,17 +142,18 @@ def test_the_facts_of_many_trials_are_read_one_after_the_other(store: Store) -> 
         add(store, rate, key=str(rate))
     add(store, None, state=TrialState.FAILED, reason="it crashed", passed=None)
     name = "default-of-the-cluster-1"
-    found = show_trials(store, TrialsRequest(name, page=Page(1, 1)))
-    assert [record.number for record in found.records] == [4]
-    assert isinstance(found.report().facts, Rows)
-    assert [row["gflops"] for row in found.rows.read()] == [70.0, 75.0, 80.0, None]
-    assert as_json(show_trials(store, TrialsRequest(name, failed=True)).report())[0]["reason"] == "it crashed"
+    found = show_trials(store, name, page=Page(1, 1))
+    (table,) = (part for part in found.parts if isinstance(part, Table))
+    assert [row[0] for row in table.rows] == ["4"]
+    assert isinstance(found.facts, Rows)
+    assert [row["gflops"] for row in found.facts.read()] == [70.0, 75.0, 80.0, None]
+    assert as_json(show_trials(store, name, failed=True))[0]["reason"] == "it crashed"
 
 
 def test_all_studies_can_be_asked_for_at_once(store: Store) -> None:
     for number in range(25):
         store.create_study(a_study(f"more-{number}", space_text="" if number % 2 else "[parameters]"))
-    found = show_studies(store, StudiesRequest(page=None, everything=True))
+    found = show_studies(store, page=None, everything=True)
     assert len(found.lines) == found.known == len(as_json(found.report())) == 26
     assert (found.more, found.left_out) == (None, {})
 
@@ -163,7 +161,7 @@ def test_all_studies_can_be_asked_for_at_once(store: Store) -> None:
 def test_an_export_is_read_in_parts(store: Store) -> None:
     for rate in (70.0, 75.0):
         add(store, rate, key=str(rate))
-    parts = export_study(store, ExportRequest("jsonl")).parts
+    parts = export_study(store, "jsonl")
     assert json.loads(next(parts))["gflops"] == 70.0
     assert json.loads(next(parts))["gflops"] == 75.0
     assert next(parts, None) is None
@@ -226,23 +224,23 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
     for run in SCENES[scene]:
         number = store.begin(begun(study, params=run.get("params", WORDS)))
         store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
-    reports = [show_trials(store, TrialsRequest(study, failed=failed)).report() for failed in (False, True)]
-    reports += [show_trial(store, TrialRequest(study, 1)).report()]
+    reports = [show_trials(store, study, failed=failed) for failed in (False, True)]
+    reports += [show_trial(store, study, 1).report()]
     text = "".join(printed(report, 100) for report in reports)
     if any(record.ranked and record.part == 1 for record in store.records(study)):
         fronts = (None, "percent-of-peak")
-        text += told(*(best_of_study(store, BestRequest(study, front=front)).report() for front in fronts))
-        text += f"\n{export_study(store, ExportRequest('md', study)).text()}"
+        text += told(*(best_of_study(store, study, front=front).report() for front in fronts))
+        text += f"\n{''.join(export_study(store, 'md', study))}"
     hold_scene(request, "runs", SCENES, scene, text)
 
 
 PAGES: dict[str, Callable[[Store], Report]] = {
-    "the newest three trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(1, 3))).report(),
-    "the oldest trial": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(3, 3))).report(),
-    "all trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page())).report(),
-    "two studies of six": lambda store: show_studies(store, StudiesRequest(Page(2, 2))).report(),
-    "studies without those of other commands": lambda store: show_studies(store, StudiesRequest()).report(),
-    "all studies": lambda store: show_studies(store, StudiesRequest(everything=True)).report(),
+    "the newest three trials": lambda store: show_trials(store, NAMED, page=Page(1, 3)),
+    "the oldest trial": lambda store: show_trials(store, NAMED, page=Page(3, 3)),
+    "all trials": lambda store: show_trials(store, NAMED, page=Page()),
+    "two studies of six": lambda store: show_studies(store, Page(2, 2)).report(),
+    "studies without those of other commands": lambda store: show_studies(store).report(),
+    "all studies": lambda store: show_studies(store, everything=True).report(),
 }
 NAMED = "default-of-the-cluster-1"
 WAITED = ToldCaution("", START, OTHERS)

@@ -11,8 +11,8 @@ from report_reading import as_json
 from results.stats.confidence import sentence
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.commands.stored.best import BestRequest, best_of_study
-from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.best import best_of_study
+from tuner.commands.stored.export import export_study
 from tuner.engines.outcomes import Outcome
 from tuner.errors import TunerError
 from tuner.study.objective import NEEDS, Objective, check_objective, of_study, pareto, ranking_of
@@ -96,7 +96,7 @@ def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(store: Store
     stored(store, "gflops", {"32x1": (200.0, 204.0), "8x1": (199.0, 203.0), "4x1": (60.0, 60.5)})
 
     def told(count: int, *, front: str | None = None) -> Any:
-        return as_json(best_of_study(store, BestRequest("study", count, front)).report())
+        return as_json(best_of_study(store, "study", count, front).report())
 
     assert [len(told(count)["ranking"]) for count in (1, 5)] == [1, 3]
     assert told(1)["confidence"] == told(5)["confidence"] < 0.9
@@ -116,8 +116,8 @@ def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
 
 def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_nodes_in_use(store: Store) -> None:
     stored(store, "usd-per-gflops", {"32x1": (200.0, 201.0), "8x1": (80.0, 80.5)})
-    assert export_study(store, ExportRequest("dat", "study")).text() == "that of 8x1\n"
-    head, _, first, second, *_ = export_study(store, ExportRequest("md", "study")).text().splitlines()
+    assert "".join(export_study(store, "dat", "study")) == "that of 8x1\n"
+    head, _, first, second, *_ = "".join(export_study(store, "md", "study")).splitlines()
     figures = "median GFLOPS | runs | slowest to fastest | expected GFLOPS | % of peak | USD/GFLOPS | MFLOPS/W"
     assert head == f"| rank | {figures} | layout |"
     expected = ranking_of(store, store.study("study"))[0].expected_gflops

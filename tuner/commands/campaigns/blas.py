@@ -31,22 +31,6 @@ from .tune import introduce, require_free, waiting_as
 
 
 @dataclass(frozen=True)
-class BlasRequest:
-    """Which libraries to compare, and how long.
-
-    Attributes:
-        options: of a new study.
-        study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
-        db: database file or URL; None for the user's own.
-    """
-
-    options: TuneOptions
-    study: str | None = None
-    resume: bool = False
-    db: str | None = None
-
-
-@dataclass(frozen=True)
 class BlasResult:
     """What a comparison found.
 
@@ -76,44 +60,57 @@ class BlasResult:
         return Report(self.ranking.title, parts, facts)
 
 
-def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasResult:
+def blas(
+    asked: TuneOptions,
+    listener: Listener,
+    stop: StopRequest,
+    name: str | None = None,
+    db: str | None = None,
+    *,
+    resume: bool = False,
+) -> BlasResult:
     """Compare the BLAS libraries of a machine.
+
+    Args:
+        asked: the options of a new study.
+        name: of the study, to give or, with `resume`, to go on with; None takes a new one or the newest.
+        db: database file or URL; None for the user's own.
 
     Raises:
         TunerError, SpaceError, HplError, RunnerError, ResultsError: a sentence says what prevents it.
     """
-    with open_session(request.db, listener, stop) as session:
-        study = _resumed(request, session) if request.resume else None
+    with open_session(db, listener, stop) as session:
+        study = _resumed(name, session) if resume else None
         if study is None:
-            _check(request, session)
+            _check(asked, name, session)
         elif study.state == "complete":
             return BlasResult(LibraryRanking.stored(session.store, study))
-        options = waiting_as(TuneOptions.from_json(study.options), request.options) if study else request.options
+        options = waiting_as(TuneOptions.from_json(study.options), asked) if study else asked
         if study is None:
             note_named(session.store, session.user_dirs, options)
         else:
             require_trusted(session.store, session.user_dirs, study)
         with stop.preparing():
-            set_up(options, session.user_dirs, listener, stored=request.resume)
-        return _compared(request, study.name if study else request.study, options, session)
+            set_up(options, session.user_dirs, listener, stored=resume)
+        return _compared(study.name if study else name, options, session, resume=resume)
 
 
-def _compared(request: BlasRequest, name: str | None, options: TuneOptions, session: Session) -> BlasResult:
+def _compared(name: str | None, options: TuneOptions, session: Session, *, resume: bool) -> BlasResult:
     store = session.store
     recover_at_start(store, partial(may_reach, store, session.user_dirs), session.listener)
-    text = store.study(name).space_text if request.resume and name else space_text(options.space)
+    text = store.study(name).space_text if resume and name else space_text(options.space)
     names = entries(options.space, options.overrides, text)
     require_settings(options, names)
     with session.stop.preparing():
-        workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=request.resume)
+        workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=resume)
     with closing(workbench):
         _require_two(workbench.site)
-        begun = enter(name, options, store, workbench, resume=request.resume, join=False)
+        begun = enter(name, options, store, workbench, resume=resume, join=False)
         session.cautions.begun(begun.name)
         around = settings_around(workbench, store, begun.name, session.listener, names)
         with closing_study(begun.name, store, session.stop), around as ready:
             introduce(begun.name, options, workbench, session)
-            campaign = BlasCampaign(options=options, begun=begun, workbench=ready, context=session.context)
+            campaign = BlasCampaign(options=options, begun=begun, workbench=ready, context=session)
             try:
                 ended = campaign.run()
             except NodesLostError as lost:
@@ -138,27 +135,27 @@ def check_options(options: TuneOptions) -> None:
         raise UsageError("a comparison needs two libraries or more", field="blas", given=options.blas_only[0])
 
 
-def _check(request: BlasRequest, session: Session) -> None:
+def _check(options: TuneOptions, name: str | None, session: Session) -> None:
     """Refuse what is wrong with a new comparison.
 
     Raises:
         TunerError, SpaceError: a sentence says what.
     """
-    check_options(request.options)
-    require_gpus(request.options)
-    if request.study is not None:
-        require_free(request.study, session.store)
+    check_options(options)
+    require_gpus(options)
+    if name is not None:
+        require_free(name, session.store)
 
 
-def _resumed(request: BlasRequest, session: Session) -> Study:
+def _resumed(name: str | None, session: Session) -> Study:
     """The comparison to go on with.
 
     Raises:
         TunerError: there is none, or the study is none.
         ResultsError: there is no such study.
     """
-    if request.study is not None:
-        study = session.store.study(request.study)
+    if name is not None:
+        study = session.store.study(name)
         if not is_shootout(study):
             raise UsageError(f"study {study.name} is no comparison of `hpltune blas`: `hpltune tune ⟦resume⟧` goes on")
         return study

@@ -285,7 +285,7 @@ def _played(
             wanted.setdefault(name, []).append(value)
     with closing_study(study, store, stop), settings_around(first, store, study, listener, wanted) as ready:
         prepare_settings(ready.evaluator, wanted)
-        book = FileBook(store, study, session.context.runs)
+        book = FileBook(store, study, session.runs)
         competitors = [
             Competitor(
                 one.name,
@@ -309,9 +309,9 @@ def _played(
             ends=lambda played, _: "" if played.begun == request.rounds else None,
             least=1 if like else 2,  # a check goes on without its reference
             meter=Meter(Budget(wall_s=request.wall_s), RealClock()),
-            context=session.context,
+            context=session,
             phase=PhaseStarted("turns", request.rounds * len(takers)),
-            load=SteadyLoad(session.context.say),
+            load=SteadyLoad(session.say),
         ).play()
     session.cautions.ended()
     return study, played

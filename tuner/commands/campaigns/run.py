@@ -179,7 +179,7 @@ def look_before_runs(site: Inventory, session: Session, quiet_s: float, planned:
         planned: ranks, threads of each, and bytes of memory.
     """
     quiet = QuietWait(look_at(site), quiet_s, session.listener, session.stop)
-    for spoiler in before_runs(site, session.context.runs, *planned, waits=quiet.waits):
+    for spoiler in before_runs(site, session.runs, *planned, waits=quiet.waits):
         session.listener(Notice(f"{spoiler}.", caution=True))
     return quiet
 
@@ -200,7 +200,7 @@ def _measured(
     session.cautions.begun(study)
     with closing_study(study, store, stop), settings_around(workbench, store, study, listener, plan.settings) as ready:
         prepare_settings(ready.evaluator, {name: [value] for name, value in plan.settings.items()})
-        book = FileBook(store, study, session.context.runs)
+        book = FileBook(store, study, session.runs)
         run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
         quiet.before("the first run")
         records = _repeated(run_of_file, request.repeats)

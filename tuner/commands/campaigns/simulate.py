@@ -39,7 +39,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = begin_runs(store, options, facts_of(options, site), request.file)
         session.cautions.begun(study)
-        book = FileBook(store, study, session.context.runs)
+        book = FileBook(store, study, session.runs)
         with closing_study(study, store, stop):
             launching = Launching(sites=[Simulator(site, 1)], book=book, listener=listener, stop=stop)
             limits, records = LaunchLimits(limit_s=request.walltime_s), list[TrialRecord]()

@@ -332,7 +332,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
                 max(space.largest_n, searched_n(store.records(begun.name)) or 0),
             )
             opening = None if join else _opening(options, session)
-            return campaign.tune(options, begun, ready, session.context, space, opening=opening)
+            return campaign.tune(options, begun, ready, session, space, opening=opening)
 
 
 def _opening(options: TuneOptions, session: Session) -> Opening | None:
@@ -350,12 +350,12 @@ def _on_no_machine(request: TuneRequest, name: str | None, options: TuneOptions,
     if options.replay:
         from ...replay.tune import tune_replayed  # noqa: PLC0415 - only a table needs it
 
-        outcome = tune_replayed(options, name, session.context, resume=request.resume)
+        outcome = tune_replayed(options, name, session, resume=request.resume)
         session.cautions.begun(outcome.study)
         return outcome
     from ...simulation.session import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
 
-    return tune_virtual(options, name, session.user_dirs, session.context, resume=request.resume)
+    return tune_virtual(options, name, session.user_dirs, session, resume=request.resume)
 
 
 def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
@@ -502,10 +502,8 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
     if inventory.program.workload.is_hpl:
         listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor ⟦all⟧` explains it.", detail=True))
-    waits = campaign.quiet_wait(options, workbench, session.context).waits
-    spoilers = before_runs(
-        workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits
-    )
+    waits = campaign.quiet_wait(options, workbench, session).waits
+    spoilers = before_runs(workbench.whole or inventory, session.runs, memory_bytes=matrix_bytes(N), waits=waits)
     for caution in (*spoilers, dgemm_beats_peak(inventory.rpeak, inventory.dgemm_gflops)):
         if caution:
             listener(Notice(f"{caution}.", caution=True))

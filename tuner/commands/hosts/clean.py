@@ -3,7 +3,7 @@
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,18 +19,6 @@ OURS = ("builds", "probes", "starts", "source", "prefix", "setup.log", "install.
 
 
 @dataclass(frozen=True)
-class CleanRequest:
-    """What to remove.
-
-    Attributes:
-        runs: also the folders of runs.
-    """
-
-    user_dirs: UserDirs
-    runs: bool = False
-
-
-@dataclass(frozen=True)
 class PlannedClean:
     """What would be removed, with its size in bytes; nothing has been removed yet.
 
@@ -38,7 +26,7 @@ class PlannedClean:
         copies: copies of programs that a killed hpltune left on nodes, by the file that records them.
     """
 
-    request: CleanRequest
+    user_dirs: UserDirs
     targets: tuple[tuple[Path, int], ...]
     copies: Mapping[Path, CopiedTo]
 
@@ -54,35 +42,19 @@ class PlannedClean:
         return Report("Clean", tuple(Sentence(line, unbroken=True) for line in lines))
 
 
-@dataclass(frozen=True)
-class CleanResult:
-    """What was removed, here and on nodes, and sentences about what stays and how to remove that."""
-
-    planned: PlannedClean
-    removed: tuple[Path, ...]
-    staying: tuple[str, ...]
-
-    def report(self) -> Report:
-        """What was done, and what stays."""
-        done = "Removed." if self.removed else "Nothing was removed."
-        first = Sentence(done if not self.planned.empty else "There is nothing to remove.")
-        return Report("Clean", (first, *(Sentence(line, unbroken=True) for line in self.staying)))
-
-
-def plan_clean(request: CleanRequest) -> PlannedClean:
+def plan_clean(user_dirs: UserDirs, *, runs: bool = False) -> PlannedClean:
     """Find our folders in the cache, and with `runs` the folders of runs.
 
     The database, system packages and the environment of the running program stay.
     """
-    user_dirs = request.user_dirs
     there = [target for name in OURS for target in sorted(user_dirs.cache.glob(name)) if target != Path(sys.prefix)]
-    if request.runs and (user_dirs.data / "runs").exists():
+    if runs and (user_dirs.data / "runs").exists():
         there.append(user_dirs.data / "runs")
-    return PlannedClean(request, tuple((target, _size_bytes(target)) for target in there), recorded(user_dirs.copies))
+    return PlannedClean(user_dirs, tuple((target, _size_bytes(target)) for target in there), recorded(user_dirs.copies))
 
 
-def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
-    """Remove what was planned.
+def clean(planned: PlannedClean, *, dry_run: bool = False) -> Report:
+    """Remove what was planned, here and on nodes, and report what stays and how to remove that.
 
     Args:
         dry_run: remove nothing.
@@ -90,14 +62,15 @@ def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
     Raises:
         TunerError: something cannot be removed, or hpltune is at work with it.
     """
-    staying = _staying(planned.request.user_dirs)
+    staying = _staying(planned.user_dirs)
     if dry_run or planned.empty:
-        return CleanResult(planned, (), tuple(staying))
-    removed = []
-    with hold_folders(planned.request.user_dirs, alone=True):
+        said = "There is nothing to remove." if planned.empty else "Nothing was removed."
+        return _cleaned(said, staying)
+    removed = False
+    with hold_folders(planned.user_dirs, alone=True):
         for target, _ in planned.targets:
             _remove(target)
-            removed.append(target)
+            removed = True
         for record, copied in planned.copies.items():
             silent = copied.remove()
             if silent:
@@ -105,8 +78,12 @@ def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
                 staying.append(f"{copied.folder} stays on {nodes}, without an answer: run `hpltune clean` again later")
             else:
                 _remove(record)
-                removed.append(record)
-    return CleanResult(planned, tuple(removed), tuple(staying))
+                removed = True
+    return _cleaned("Removed." if removed else "Nothing was removed.", staying)
+
+
+def _cleaned(said: str, staying: Sequence[str]) -> Report:
+    return Report("Clean", (Sentence(said), *(Sentence(line, unbroken=True) for line in staying)))
 
 
 def _staying(user_dirs: UserDirs) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import MappingProxyType
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Probe, Timing
@@ -78,20 +79,6 @@ def kernel_facts(probed: Mapping[str, Sequence[Probe]]) -> dict[str, object]:
 
 
 OURS = ("tuner", "hpl", "search_spaces", "runners", "results")
-
-
-@dataclass(frozen=True)
-class DoctorRequest:
-    """Which machine to look at.
-
-    Attributes:
-        blas_files: libraries of the user's own, by the names given.
-        rpeak_gflops: overrules the detected peak.
-    """
-
-    user_dirs: UserDirs
-    blas_files: Mapping[str, Path] = field(default_factory=dict)
-    rpeak_gflops: float | None = None
 
 
 @dataclass(frozen=True)
@@ -171,17 +158,24 @@ class DoctorResult:
         }
 
 
-def doctor(request: DoctorRequest) -> DoctorResult:
-    """Look at everything a study needs."""
+def doctor(
+    user_dirs: UserDirs, blas_files: Mapping[str, Path] = MappingProxyType({}), rpeak_gflops: float | None = None
+) -> DoctorResult:
+    """Look at everything a study needs.
+
+    Args:
+        blas_files: libraries of the user's own, by the names given.
+        rpeak_gflops: overrules the detected peak.
+    """
     rpeak = detect()
-    search = SearchPaths(request.user_dirs.prefix, request.user_dirs.cache)
-    looked = look(plan_here(rpeak.cores), request.user_dirs.data, slow=True)
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+    looked = look(plan_here(rpeak.cores), user_dirs.data, slow=True)
     memory_gb_s = _triad_gb_s(search)
     host = host_facts(rpeak.cores)
-    rpeak = rpeak.overruled(request.rpeak_gflops) if request.rpeak_gflops else rpeak
+    rpeak = rpeak.overruled(rpeak_gflops) if rpeak_gflops else rpeak
     busy = busy_sentence(host.physical_cores)
     found = _toolchain(search)
-    libraries = discover(search, request.blas_files)
+    libraries = discover(search, blas_files)
     timing = Timing.BUSY if busy else Timing.QUIET
     probes = {entry.name: kernel_survey(entry, cpu_flags(), search, timing) for entry in libraries}
     found += _blas(libraries, probes)
@@ -189,7 +183,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     found += Findings(advice=(above_peak,) if above_peak else ())
     found += _power()
     found += _source(search) + _programs() + _containers() + Findings({"SimGrid": _simgrid(search)})
-    found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
+    found += Findings(advice=tuple(_open_to_others(user_dirs)))
     if memory_gb_s is not None:
         found += Findings({"memory rate": f"{memory_gb_s:.3g} GB/s, STREAM's triad on all cores"})
     preflight = looked.with_memory(plan_here(rpeak.cores), memory_gb_s)

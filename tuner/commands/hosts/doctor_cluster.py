@@ -99,19 +99,22 @@ class HostLibraries:
 
 
 @dataclass(frozen=True)
-class NodeFindings:
-    """What is known of the nodes.
+class ClusterDoctorResult:
+    """What the doctor saw of a cluster.
 
     Attributes:
+        file: describes it; `cluster` is its name.
         table: the nodes, for people.
         nodes: the same for scripts.
         filled: what was written into the cluster's file.
-        missing: why a study cannot begin.
+        missing: why a study cannot begin on all nodes, a sentence each.
         sentences: what else people want to know.
         facts: the same for scripts.
         kernels: rates of BLAS kernels by kind of CPU.
     """
 
+    file: Path
+    cluster: str
     table: Table
     nodes: Sequence[Mapping[str, object]]
     filled: Mapping[str, Fact]
@@ -121,43 +124,28 @@ class NodeFindings:
     facts: Mapping[str, object] = field(default_factory=dict)
     kernels: tuple[KindKernels, ...] = ()
 
-
-@dataclass(frozen=True)
-class ClusterDoctorResult:
-    """What the doctor saw of a cluster; `file` describes it."""
-
-    file: Path
-    cluster: str
-    findings: NodeFindings
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Why a study cannot begin on all nodes, a sentence each."""
-        return self.findings.missing
-
     def report(self) -> Report:
         """What is missing or that nothing is, advice, the nodes, and what was filled in."""
-        found = self.findings
-        filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in found.filled.items())
+        filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in self.filled.items())
         parts: tuple[Sentence | Table, ...] = (
-            *verdict(found.advice, found.missing, "hpltune tune ⟦cluster⟧"),
-            found.table,
-            *(kernel_table(kind.probes, _kind_words(kind)) for kind in found.kernels if kind.probes),
-            *map(Sentence, (*found.sentences, *filled)),
+            *verdict(self.advice, self.missing, "hpltune tune ⟦cluster⟧"),
+            self.table,
+            *(kernel_table(kind.probes, _kind_words(kind)) for kind in self.kernels if kind.probes),
+            *map(Sentence, (*self.sentences, *filled)),
         )
         facts = {
             "cluster": self.cluster,
-            "nodes": list(found.nodes),
-            "filled": dict(found.filled),
-            "missing": list(found.missing),
-            "advice": list(found.advice),
+            "nodes": list(self.nodes),
+            "filled": dict(self.filled),
+            "missing": list(self.missing),
+            "advice": list(self.advice),
             "kernels": [
                 {"cpu": kind.cpu.model, "nodes": list(kind.cpu.nodes), "blas": kernel_facts(kind.probes)}
-                for kind in found.kernels
+                for kind in self.kernels
             ],
-            **found.facts,
+            **self.facts,
         }
-        return Report(found.table.title, parts, facts)
+        return Report(self.table.title, parts, facts)
 
 
 def doctor_cluster(
@@ -186,7 +174,7 @@ def doctor_cluster(
         found, says = _of_nodes(file, cluster, user_dirs, libraries, ask, start)
         timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
         found = _with_kernels(found, timed)
-    return ClusterDoctorResult(file, cluster.name, replace(found, missing=(*libraries.faults, *found.missing)))
+    return replace(found, missing=(*libraries.faults, *found.missing))
 
 
 def _timing(user_dirs: UserDirs) -> TimeKernels:
@@ -194,7 +182,7 @@ def _timing(user_dirs: UserDirs) -> TimeKernels:
     return lambda cluster, nodes, blas: KernelTimer(cluster.reach, blas, search, lambda *_: None).of_nodes(nodes)
 
 
-def _with_kernels(found: NodeFindings, timed: ClusterKernels) -> NodeFindings:
+def _with_kernels(found: ClusterDoctorResult, timed: ClusterKernels) -> ClusterDoctorResult:
     """Add the rates of kernels, and advice about them."""
     mixed = mixed_sentence(timed)
     better = [
@@ -245,7 +233,7 @@ class _Starts:
 
 def _of_nodes(
     file: Path, cluster: Cluster, user_dirs: UserDirs, libraries: HostLibraries, ask: AskNodes, start: StartOnNodes
-) -> tuple[NodeFindings, list[NodeSays]]:
+) -> tuple[ClusterDoctorResult, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
     mpi, blas, shared = libraries.mpi, libraries.blas, user_dirs.shared
     needed = needed_on_nodes(cluster, blas)
@@ -280,7 +268,9 @@ def _of_nodes(
         looked = look(plan, user_dirs.data, cluster.reach, starts.nodes, slow=True)
         advice += looked.warnings
         filled = _fill(file, cluster, _facts(cluster, says))
-    findings = NodeFindings(
+    found = ClusterDoctorResult(
+        file,
+        cluster.name,
         _node_table(cluster, says),
         [
             asdict(
@@ -309,7 +299,7 @@ def _of_nodes(
             "preflight": looked.to_json(),
         },
     )
-    return findings, says
+    return found, says
 
 
 def _not_settable(cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str]) -> list[str]:
@@ -321,12 +311,14 @@ def _not_settable(cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequen
     return [f"{sentence}; only studies of settings need that" for sentence in said_together(refused)]
 
 
-def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> NodeFindings:
+def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> ClusterDoctorResult:
     facts = batch.facts()
     sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
     missing = tuple(batch_faults(batch, facts, cluster.node.cores, mpi))
     limited = through_batch_system(cluster, mpi.name) if mpi else None
-    return NodeFindings(
+    return ClusterDoctorResult(
+        file,
+        cluster.name,
         _batch_table(cluster, facts),
         [asdict(node) for node in facts.nodes],
         _fill(file, cluster, _sizes(sizes)) if sizes else {},

@@ -5,7 +5,7 @@ import platform
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -115,30 +115,10 @@ def _read(host: str, interface: str, name: str, printed: str) -> ShownSetting:
     return ShownSetting(host, interface, name, reading.value, fixed=reading.fixed, reason="")
 
 
-@dataclass(frozen=True)
-class NetShowResult:
-    """All settings by host, and the hosts that a killed hpltune left changed."""
-
-    settings: Mapping[str, Sequence[ShownSetting]]
-    changed: tuple[str, ...]
-
-    def report(self) -> Report:
-        """A table for each host."""
-        parts: list[Sentence | Table] = [_table(host, shown) for host, shown in self.settings.items()]
-        known, all_shown = host_settings(), [each for shown in self.settings.values() for each in shown]
-        untold = (each.reason for each in all_shown if known[each.setting].per_interface and not each.interface)
-        parts += [Sentence(f"{reason}.") for reason in dict.fromkeys(untold)]
-        parts += [
-            Sentence(f"{host} still has changed settings: `hpltune net restore` restores them.")
-            for host in self.changed
-        ]
-        return Report("Network", tuple(parts), [vars(each) for each in all_shown])
-
-
 def net_show(
     store: Store | None, hosts: str | None, interface: str | None, ssh: str | None, cluster: Path | None = None
-) -> NetShowResult:
-    """Read all settings of hosts.
+) -> Report:
+    """Report all settings by host, and the hosts that a killed hpltune left changed.
 
     Args:
         store: tells which hosts are changed; None where there is no database yet.
@@ -156,7 +136,13 @@ def net_show(
     asked = tuple(dict.fromkeys(each.host for each in recorded))
     ids = for_each(asked, lambda host: identity_in(converse(reach, host, [IDENTITY])[0].printed))
     changed = {each.host for each in recorded if each.found_on(*ids[each.host]) == "here"}
-    return NetShowResult(settings, tuple(host for host in names if host in changed))
+    known, all_shown = host_settings(), [each for shown in settings.values() for each in shown]
+    untold = (each.reason for each in all_shown if known[each.setting].per_interface and not each.interface)
+    parts: list[Sentence | Table] = [_table(host, shown) for host, shown in settings.items()]
+    parts += [Sentence(f"{reason}.") for reason in dict.fromkeys(untold)]
+    left = (host for host in names if host in changed)
+    parts += [Sentence(f"{host} still has changed settings: `hpltune net restore` restores them.") for host in left]
+    return Report("Network", tuple(parts), [vars(each) for each in all_shown])
 
 
 def _table(host: str, shown: Sequence[ShownSetting]) -> Table:

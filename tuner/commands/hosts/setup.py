@@ -1,7 +1,7 @@
 """`hpltune setup`: decides what it will install, does it, and says what came of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from hpl.blas.nvblas import NAME as NVBLAS
@@ -21,36 +21,24 @@ from ...user_dirs import UserDirs
 
 
 @dataclass(frozen=True)
-class SetupRequest:
-    """What to set up.
+class PlannedSetup:
+    """What is missing and would be installed; nothing has been changed yet.
 
     Attributes:
         extras: keys of `provision.packages.EXTRAS`.
-        private: use only the private prefix, even as root.
+        private: only the private prefix is used, even as root.
     """
 
     user_dirs: UserDirs
-    extras: Sequence[str] = ()
-    private: bool = False
-    installers: Installers = field(default_factory=Installers.of_this_process)
-
-    @property
-    def as_root(self) -> bool:
-        """Whether the system's package manager is used."""
-        return self.installers.as_root and not self.private
-
-
-@dataclass(frozen=True)
-class PlannedSetup:
-    """What is missing and would be installed; nothing has been changed yet."""
-
-    request: SetupRequest
+    extras: Sequence[str]
+    private: bool
+    installers: Installers
     missing: Needs
     plan: SetupPlan
 
     def report(self) -> Report:
         """The plan for people, and the facts of a setup that has not begun."""
-        lines = self.plan.lines(self.request.user_dirs)
+        lines = self.plan.lines(self.user_dirs)
         parts = (Sentence(missing_sentence(self.missing)), *(Sentence(line, unbroken=True) for line in lines))
         return Report("Setup", parts, self.facts((), (), self.missing.names))
 
@@ -97,28 +85,34 @@ class SetupResult:
     def report(self) -> Report:
         """What is here now, what is not, and what to do."""
         lines = [f"HPL's source: {self.source}" if self.has_source else self.source]
-        lines += still_missing(self.left, self.planned.request.user_dirs)
+        lines += still_missing(self.left, self.planned.user_dirs)
         lines += [f"Still missing: {extra}, because {why}." for extra, why in self.absent.items()]
         facts = self.planned.facts(self.installed, self.problems, (*self.left.names, *self.absent))
         return Report("Setup", tuple(map(Sentence, lines)), facts)
 
 
-def plan_setup(request: SetupRequest) -> PlannedSetup:
+def plan_setup(
+    user_dirs: UserDirs, extras: Sequence[str] = (), *, private: bool = False, installers: Installers | None = None
+) -> PlannedSetup:
     """Look for what is missing, and choose what to install.
+
+    Args:
+        installers: None for those that this process can use.
 
     Raises:
         UsageError: there is no such extra.
         NoGpuError: it computes on GPUs, and this machine shows none.
         SetupError: it cannot be had without root.
     """
-    unknown = [name for name in request.extras if name not in EXTRAS]
+    unknown = [name for name in extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"expected one of {', '.join(EXTRAS)}", field="with", given=unknown[0])
-    if NVBLAS in request.extras:
+    if NVBLAS in extras:
         for_program(NVBLAS, VENDOR)
-    missing = needs(request.user_dirs, system=request.installers.system)
-    chosen = plan(missing, [*absent_extras(request.extras, request.user_dirs)], as_root=request.as_root)
-    return PlannedSetup(request, missing, chosen)
+    means = installers or Installers.of_this_process()
+    missing = needs(user_dirs, system=means.system)
+    chosen = plan(missing, [*absent_extras(extras, user_dirs)], as_root=means.as_root and not private)
+    return PlannedSetup(user_dirs, extras, private, means, missing, chosen)
 
 
 def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
@@ -127,17 +121,17 @@ def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
     Raises:
         SetupError: another package manager is at work.
     """
-    request = planned.request
-    work = Installation(request.user_dirs, listener, request.installers)
-    look = partial(needs, request.user_dirs, system=request.installers.system)
-    left = install(planned.plan, work, look, fall_back=not request.private)
+    user_dirs = planned.user_dirs
+    work = Installation(user_dirs, listener, planned.installers)
+    look = partial(needs, user_dirs, system=planned.installers.system)
+    left = install(planned.plan, work, look, fall_back=not planned.private)
     try:
-        found = obtain(SearchPaths(request.user_dirs.prefix, request.user_dirs.cache))
+        found = obtain(SearchPaths(user_dirs.prefix, user_dirs.cache))
         source, has_source = f"{found.version} from {found.origin}", True
     except HplError as error:
         source, has_source = str(error), False
         work.problems.append(source)
-    absent = absent_extras(request.extras, request.user_dirs)
+    absent = absent_extras(planned.extras, user_dirs)
     return SetupResult(
         planned, tuple(work.done), tuple(work.problems), left, absent, source=source, has_source=has_source
     )

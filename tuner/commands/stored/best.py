@@ -18,38 +18,21 @@ from .show import state
 
 
 @dataclass(frozen=True)
-class BestRequest:
-    """Which configurations to show.
-
-    Attributes:
-        study: None for the newest that was tuned or imported.
-        count: how many, unless a front is shown.
-        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
-        db: where the user said that the store is; None for the user's own.
-        whole: with all figures of each, and what they tell of the machine.
-    """
-
-    study: str | None = None
-    count: int = 5
-    front: str | None = None
-    db: str | None = None
-    whole: bool = False
-
-
-@dataclass(frozen=True)
 class BestResult:
     """The best configurations of a study.
 
     Attributes:
-        asked: how many of them are shown, and how.
         following: what to do next.
+        count: how many of them are shown, unless a front is.
+        whole: with all figures of each, and what they tell of the machine.
         left_out: the sentence that not all are ranked, or None.
         order: what rounds tell of the BLAS libraries, in sentences; none where there were no rounds.
     """
 
     summary: StudySummary
-    asked: BestRequest
     following: str
+    count: int = 5
+    whole: bool = False
     left_out: str | None = None
     order: tuple[str, ...] = ()
 
@@ -70,36 +53,51 @@ class BestResult:
         return Context([self.summary.study], sizes, runs)
 
     def _told(self, *, page: bool) -> Report:
-        count, cautions = self.asked.count, self.context.cautions()
+        cautions = self.context.cautions()
         answer = tuple(in_short(self.summary, Sentence(self.following)))
         ranking = (
-            *self.summary.parts(count, sure=False, short=not (page or self.asked.whole)),
+            *self.summary.parts(self.count, sure=False, short=not (page or self.whole)),
             *map(Sentence, (*self.order, *filter(None, (self.left_out,)))),
         )
         told = (Sentence(caution, tone=Tone.CAUTION) for caution in cautions)
         parts = (*answer, *ranking) if page else (*ranking, *told, *answer)
-        facts = {**self.summary.to_json(count), "cautions": cautions}
+        facts = {**self.summary.to_json(self.count), "cautions": cautions}
         return Report(f"Study {self.summary.study.name}", parts, facts)
 
 
-def best_of_study(store: Store, request: BestRequest) -> BestResult:
+def best_of_study(
+    store: Store,
+    study: str | None = None,
+    count: int = 5,
+    front: str | None = None,
+    db: str | None = None,
+    *,
+    whole: bool = False,
+) -> BestResult:
     """Rank the configurations of a study.
+
+    Args:
+        study: None for the newest that was tuned or imported.
+        count: how many are shown, unless a front is.
+        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
+        db: where the user said that the store is; None for the user's own.
+        whole: with all figures of each, and what they tell of the machine.
 
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
     tuned = (study for study in reversed(store.studies()) if made_by(study) is None)
-    study = store.study(request.study) if request.study else next(tuned, None) or store.newest()
-    stored = rank_stored(store, study, front=request.front is not None)
+    found = store.study(study) if study else next(tuned, None) or store.newest()
+    stored = rank_stored(store, found, front=front is not None)
     if not stored.ranking:
-        earlier = None if request.study else next((one.name for one in tuned if rank_stored(store, one).ranking), None)
+        earlier = None if study else next((one.name for one in tuned if rank_stored(store, one).ranking), None)
         instead = f", and `hpltune best {earlier}` ranks an earlier one" if earlier else ""
-        raise NoValidRunError(study.name, instead)
-    summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
-    order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
-    following = next_step(summary, state(study, store), db_option(store) if request.db else "")
-    return BestResult(summary, request, following, stored.left_out, order)
+        raise NoValidRunError(found.name, instead)
+    summary = StudySummary.of(found, stored.ranking, front, stored.configurations, stored.fastest)
+    order = tuple(LibraryRanking.stored(store, found).sentences()) if is_shootout(found) else ()
+    following = next_step(summary, state(found, store), db_option(store) if db else "")
+    return BestResult(summary, following, count, whole, stored.left_out, order)
 
 
 def best_command(store: Store, study: str) -> str | None:
@@ -111,6 +109,6 @@ def best_command(store: Store, study: str) -> str | None:
     Raises:
         ResultsError: there is no such study, or none of its runs counts.
     """
-    best = best_of_study(store, BestRequest(study)).summary.ranking[0]
+    best = best_of_study(store, study).summary.ranking[0]
     record = store.get(study, best.best_record_number)
     return command_text(record) if record.command and not record.simulated else None

@@ -22,19 +22,6 @@ from ...study.sizing.pilot import stored
 
 
 @dataclass(frozen=True)
-class ExplainRequest:
-    """What to explain.
-
-    Attributes:
-        study: None for the newest search.
-        pair: only two of its parameters, with a comma between them.
-    """
-
-    study: str | None = None
-    pair: str | None = None
-
-
-@dataclass(frozen=True)
 class ExplainResult:
     """What a study learnt: all of it, or the rates of two parameters against each other."""
 
@@ -54,18 +41,22 @@ class ExplainResult:
         return Context([self.study]).page(self.report())
 
 
-def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:
+def explain_study(store: Store, name: str | None = None, pair: str | None = None) -> ExplainResult:
     """Explain a study of the store, or two of its parameters.
+
+    Args:
+        name: None for the newest search.
+        pair: only two of its parameters, with a comma between them.
 
     Raises:
         TunerError: there is nothing to explain, or these do not vary.
         ResultsError: there is no such study.
     """
-    study, records = searched(store, request.study)
+    study, records = searched(store, name)
     taught = taught_study(store, study, records)
-    if request.pair is None:
+    if pair is None:
         return ExplainResult(study, taught.explanation)
-    return ExplainResult(study, taught.crossing(parse_pair(request.pair, taught.space)))
+    return ExplainResult(study, taught.crossing(parse_pair(pair, taught.space)))
 
 
 def taught_study(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy:

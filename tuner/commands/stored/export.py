@@ -1,7 +1,7 @@
 """`hpltune export`: a study as text for other programs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,22 +28,8 @@ from ...units import gibibytes
 from ...words import all_with_options, counted, with_options
 
 
-@dataclass(frozen=True)
-class SheetResult:
-    """The sheet of a study."""
-
-    sheet: Sheet
-
-    def report(self) -> Report:
-        """Report the fields, after what a reader must know first."""
-        context = replace(Context.of_runs(self.sheet.study, [self.sheet.best]), runs=None)
-        report = self.sheet.report()
-        facts = report.facts if isinstance(report.facts, Mapping) else {}
-        return replace(context.page(report), facts={**facts, "cautions": context.cautions()})
-
-
-def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
-    """Fill in the sheet with the fastest full run that counts.
+def submission_sheet(store: Store, name: str | None = None) -> Report:
+    """Fill in the sheet with the fastest full run that counts, after what a reader must know first.
 
     Args:
         name: None for the newest study.
@@ -62,61 +48,38 @@ def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
         )
     if not study.workload.is_hpl:
         raise TunerError(f"study {study.name} is of {study.workload.title}: the sheet is for the lists of HPL")
-    return SheetResult(Sheet(study, fastest, records))
+    context = replace(Context.of_runs(study, [fastest.record]), runs=None)
+    report = Sheet(study, fastest, records).report()
+    facts = report.facts if isinstance(report.facts, Mapping) else {}
+    return replace(context.page(report), facts={**facts, "cautions": context.cautions()})
 
 
-@dataclass(frozen=True)
-class ExportRequest:
-    """What to export.
+def export_study(store: Store, kind: str, name: str | None = None, trial: int | None = None) -> Iterator[str]:
+    """Write a study as text, in parts that are read while the store is open: a large study is never in memory at once.
 
-    Attributes:
+    Args:
         kind: "csv", "jsonl", "md" or "dat".
-        study: None for the newest.
+        name: of the study; None for the newest.
         trial: with "dat", which; None takes the best.
-    """
-
-    kind: str
-    study: str | None = None
-    trial: int | None = None
-
-
-@dataclass(frozen=True)
-class ExportResult:
-    """A study as text.
-
-    Attributes:
-        parts: of the text, read one after the other while the store is open: a large study is never in memory as a
-            whole. They can be read once.
-    """
-
-    parts: Iterator[str]
-
-    def text(self) -> str:
-        """The text in one piece."""
-        return "".join(self.parts)
-
-
-def export_study(store: Store, request: ExportRequest) -> ExportResult:
-    """Write a study as text.
 
     Raises:
         ResultsError: there is no such study or trial, or no valid run to choose the best from.
     """
-    study = store.study(request.study) if request.study else store.newest()
-    if request.kind == "dat" and request.trial is not None:
-        return ExportResult(iter([to_hpl_dat(store.get(study.name, request.trial))]))
+    study = store.study(name) if name else store.newest()
+    if kind == "dat" and trial is not None:
+        return iter([to_hpl_dat(store.get(study.name, trial))])
     stored = rank_stored(store, study)
-    if request.kind == "csv":
+    if kind == "csv":
         more, rows = store.each_flat(study.name)
-        return ExportResult(csv_parts(more, rows, placed_in(study, stored)))
-    if request.kind == "jsonl":
+        return csv_parts(more, rows, placed_in(study, stored))
+    if kind == "jsonl":
         placed = placed_in(study, stored)
-        return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
+        return (json_line(record, placed.get(record.number)) for record in store.each(study.name))
     if not stored.ranking:
         raise NoValidRunError(study.name)
-    if request.kind == "md":
-        return ExportResult(iter([to_markdown(all_with_options(_report(study, stored)))]))
-    return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))
+    if kind == "md":
+        return iter([to_markdown(all_with_options(_report(study, stored)))])
+    return iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))])
 
 
 def _report(study: Study, stored: StudyRanking) -> Report:

@@ -41,29 +41,6 @@ class CopiedStudy:
     trials: int
 
 
-@dataclass(frozen=True)
-class MergeResult:
-    """What was copied, and what was here before."""
-
-    source: str
-    copied: Sequence[CopiedStudy]
-    known: Sequence[CopiedStudy]
-
-    def report(self) -> Report:
-        """Report each study."""
-        said = []
-        for one in self.copied:
-            name = f", called {one.stored_as} here because that name was taken" * (one.study != one.stored_as)
-            said.append(f"Copied study {one.study} with {counted(one.trials, 'trial')}{name}.")
-        if self.known:
-            names = listed([one.study for one in self.known])
-            said.append(f"{names}: here already with the same content, and not copied again.")
-        if not said:
-            said.append(f"{self.source} holds no study.")
-        facts = {"copied": [asdict(one) for one in self.copied], "known": [asdict(one) for one in self.known]}
-        return Report("Import", tuple(map(Sentence, said)), facts)
-
-
 def is_database(path: Path) -> bool:
     """Whether a file is a SQLite database."""
     if not path.is_file():
@@ -72,8 +49,10 @@ def is_database(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def import_database(store: Store, path: Path) -> MergeResult:
-    """Copy each study that is not here; nothing of the other database is changed, also if its schema is older.
+def import_database(store: Store, path: Path) -> Report:
+    """Copy each study that is not here, and report each; nothing of the other database is changed.
+
+    That is so too where its schema is older.
 
     Raises:
         ResultsError: it is no database of hpltune, or one of a newer version.
@@ -92,7 +71,17 @@ def import_database(store: Store, path: Path) -> MergeResult:
             new_name = free_name(store, name) if name in taken else name
             taken.add(new_name)
             copied.append(CopiedStudy(name, new_name, other.imports.copy_to(store.imports, name, new_name)))
-    return MergeResult(str(path), copied, known)
+    said = []
+    for one in copied:
+        name = f", called {one.stored_as} here because that name was taken" * (one.study != one.stored_as)
+        said.append(f"Copied study {one.study} with {counted(one.trials, 'trial')}{name}.")
+    if known:
+        names = listed([one.study for one in known])
+        said.append(f"{names}: here already with the same content, and not copied again.")
+    if not said:
+        said.append(f"{path} holds no study.")
+    facts = {"copied": [asdict(one) for one in copied], "known": [asdict(one) for one in known]}
+    return Report("Import", tuple(map(Sentence, said)), facts)
 
 
 @contextmanager
@@ -156,20 +145,6 @@ class _FileResult:
         if self.place and other.place and not dated and self.file.name == other.file.name:
             return self.place[:2] != other.place[:2] and self.run.same_as(other.run)
         return self.run.same_as(other.run)
-
-
-@dataclass(frozen=True)
-class ImportRequest:
-    """What to import.
-
-    Attributes:
-        paths: files with outputs of HPL, and folders that are searched for them.
-        study: what the study is called; of several folders each name gets the folder's.
-    """
-
-    paths: tuple[Path, ...]
-    facts: UnprintedFacts = NO_FACTS
-    study: str | None = None
 
 
 @dataclass(frozen=True)
@@ -242,24 +217,29 @@ class ImportResult:
         return Report("Import", tuple(map(Sentence, said)), facts)
 
 
-def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
+def import_outputs(
+    store: Store, paths: Sequence[Path], facts: UnprintedFacts = NO_FACTS, name: str | None = None
+) -> ImportResult:
     """Store the runs of files and folders, a study for each folder; no run is stored twice.
+
+    Args:
+        name: of the study; None for import-FOLDER-1. Of several folders each gets its own behind it.
 
     Raises:
         UsageError: a path cannot be read, or none of the files holds a result of HPL.
         ResultsError: a study cannot be written.
     """
-    if request.study is not None:
-        check_name(request.study)
-    found = folders_of(request.paths)
+    if name is not None:
+        check_name(name)
+    found = folders_of(paths)
     remarks = tuple(remark for folder in found for remark in folder.remarks)
     folders = [folder for folder in found if folder.files]
     if not folders:
-        raise UsageError(_nothing(request.paths, remarks))
+        raise UsageError(_nothing(paths, remarks))
     studies: list[ImportedStudy] = []
     for folder in folders:
         before = frozenset(study.name for study in studies)
-        studies.append(_stored(store, folder, before, request.facts, _asked_name(folder, request, len(folders))))
+        studies.append(_stored(store, folder, before, facts, _asked_name(folder, name, len(folders))))
     return ImportResult(studies, remarks)
 
 
@@ -393,11 +373,11 @@ def _repeats(results: Sequence[_FileResult], runs: Sequence[_FileResult]) -> tup
     return (f"{what} printed elsewhere, too (same row, residual and time stamps): each run counts once.{apart}",)
 
 
-def _asked_name(folder: OutputFolder, request: ImportRequest, folders: int) -> str | None:
+def _asked_name(folder: OutputFolder, asked: str | None, folders: int) -> str | None:
     """What the user calls the study of a folder; None where nothing was said."""
-    if request.study is None or folders == 1:
-        return request.study
-    name = f"{request.study}-{folder.name}"
+    if asked is None or folders == 1:
+        return asked
+    name = f"{asked}-{folder.name}"
     check_name(name)
     return name
 

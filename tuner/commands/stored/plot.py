@@ -1,7 +1,7 @@
 """`hpltune plot`: a figure of a study as a picture for a paper."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from results.plain import finite
@@ -23,138 +23,126 @@ from .timeline import drawn_runs
 
 
 @dataclass(frozen=True)
-class PlotRequest:
-    """Which figure to draw.
-
-    Attributes:
-        kind: its name in `tuner.reports.figures.registry.KINDS`.
-        study: None for the newest.
-        out: file to write: .png, .svg or .pdf.
-        trials: numbers of the runs that are drawn, where a figure is of single ones; none for the best and, of
-            conditions, the disturbed ones.
-        steps: the first and the last step of HPL that a timeline shows, from 1; None for whole runs.
-    """
-
-    kind: str
-    out: Path
-    study: str | None = None
-    size: PictureSize = field(default_factory=PictureSize)
-    trials: tuple[int, ...] = ()
-    steps: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
 class PlotResult:
     """A figure that was drawn.
 
     Attributes:
         kind: its name.
         figures: at least one.
-        out: the file.
         runs: those of a timeline.
     """
 
     kind: str
     study: Study
     figures: Sequence[Drawable]
-    out: Path
     runs: Sequence[DrawnRun] = ()
 
-    def report(self) -> Report:
-        """Say where it is; scripts are told its data too."""
+    def write(self, out: Path, size: PictureSize) -> Report:
+        """Write it into a file, and say where that is; scripts are told its data too.
+
+        Args:
+            out: .png, .svg or .pdf.
+
+        Raises:
+            UsageError: the file's name has another end than a picture's.
+            ResultsError: so large a picture cannot be drawn.
+            TunerError: the file cannot be written.
+        """
+        require_folder(out)
+        write_picture(out, self.figures, size)
         more = self.figures[1:]
         facts = {
             "kind": self.kind,
             "study": self.study.name,
             "rates": self.study.how,
-            "file": str(self.out),
+            "file": str(out),
             "figure": _plain(asdict(self.figures[0])),
             **({"further_figures": [_plain(asdict(one)) for one in more]} if more else {}),
             **({"runs": [shares_facts(run) for run in self.runs]} if self.runs else {}),
         }
         tables = [shares_table(self.runs)] if self.runs else []
-        return Report(self.figures[0].title, (*tables, Sentence(f"Wrote {self.out}.", unbroken=True)), facts)
+        return Report(self.figures[0].title, (*tables, Sentence(f"Wrote {out}.", unbroken=True)), facts)
 
 
-@dataclass(frozen=True)
-class KindsResult:
-    """The figures that there are, and whether a study has data for each."""
-
-    study: Study
-    kinds: tuple[tuple[FigureKind, bool], ...]
-
-    def report(self) -> Report:
-        """Report a line for each figure."""
-        rows = tuple((kind.name, kind.shows, kind.needs, "yes" if there else "no") for kind, there in self.kinds)
-        facts: list[object] = [
-            {"kind": kind.name, "shows": kind.shows, "needs": kind.needs, "can_be_drawn": there}
-            for kind, there in self.kinds
-        ]
-        title = f"Figures of study {self.study.name}"
-        how = Sentence(f"`hpltune plot KIND {self.study.name} -o FILE.pdf` draws one.", unbroken=True)
-        return Report(title, (Table(title, columns("kind", "shows", "needs", "can be drawn"), rows), how), facts)
-
-
-def list_kinds(store: Store, study: str | None = None) -> KindsResult:
+def list_kinds(store: Store, name: str | None = None) -> Report:
     """List the figures, and which of them a study has data for.
 
     Raises:
         ResultsError: there is no such study.
     """
-    found = store.study(study) if study else store.newest()
-    source = figure_source(store, found)
-    return KindsResult(found, tuple((kind, kind.can_be_drawn(source)) for kind in KINDS))
+    study = store.study(name) if name else store.newest()
+    source = figure_source(store, study)
+    kinds = [(kind, kind.can_be_drawn(source)) for kind in KINDS]
+    rows = tuple((kind.name, kind.shows, kind.needs, "yes" if there else "no") for kind, there in kinds)
+    facts: list[object] = [
+        {"kind": kind.name, "shows": kind.shows, "needs": kind.needs, "can_be_drawn": there} for kind, there in kinds
+    ]
+    title = f"Figures of study {study.name}"
+    how = Sentence(f"`hpltune plot KIND {study.name} -o FILE.pdf` draws one.", unbroken=True)
+    return Report(title, (Table(title, columns("kind", "shows", "needs", "can be drawn"), rows), how), facts)
 
 
-def plot(store: Store, request: PlotRequest) -> PlotResult:
-    """Draw a figure into a file.
+def plot(
+    store: Store,
+    kind: str,
+    name: str | None = None,
+    trials: Sequence[int] = (),
+    steps: tuple[int, int] | None = None,
+) -> PlotResult:
+    """Draw a figure.
+
+    Args:
+        kind: its name in `tuner.reports.figures.registry.KINDS`.
+        name: of the study; None for the newest.
+        trials: numbers of the runs that are drawn, where a figure is of single ones; none for the best and, of
+            conditions, the disturbed ones.
+        steps: the first and the last step of HPL that a timeline shows, from 1; None for whole runs.
 
     Raises:
-        UsageError: there is no such kind, a trial or step is named of a kind that has none, or the file's name has
-            another end than a picture's.
-        ResultsError: there is no such study, or so large a picture cannot be drawn.
-        TunerError: the study has no data for it, or the file cannot be written.
+        UsageError: there is no such kind, or a trial or step is named of a kind that has none.
+        ResultsError: there is no such study.
+        TunerError: the study has no data for it.
     """
-    kind = kind_of(request.kind)
-    study = store.study(request.study) if request.study else store.newest()
-    given = " ".join(map(str, request.trials))
-    if request.trials and kind.name not in {CONDITIONS, TIMELINE}:
+    asked = kind_of(kind)
+    study = store.study(name) if name else store.newest()
+    given = " ".join(map(str, trials))
+    if trials and asked.name not in {CONDITIONS, TIMELINE}:
         raise UsageError(f"it is for `hpltune plot {CONDITIONS}` and `{TIMELINE}`", field="trial", given=given)
-    if len(request.trials) > 1 and kind.name == CONDITIONS:
+    if len(trials) > 1 and asked.name == CONDITIONS:
         raise UsageError(f"`hpltune plot {CONDITIONS}` draws one run", field="trial", given=given)
-    if request.steps is not None and kind.name != TIMELINE:
-        raise UsageError(f"it is for `hpltune plot {TIMELINE}`", field="steps", given="-".join(map(str, request.steps)))
+    if steps is not None and asked.name != TIMELINE:
+        raise UsageError(f"it is for `hpltune plot {TIMELINE}`", field="steps", given="-".join(map(str, steps)))
     runs: Sequence[DrawnRun] = ()
-    if kind.name == TIMELINE:
-        figures, runs = _of_ranks(store, study, request)
-    elif request.trials:
-        figures = _of_run(store, study, request.trials[0])
+    if asked.name == TIMELINE:
+        figures, runs = _of_ranks(store, study, trials, steps)
+    elif trials:
+        figures = _of_run(store, study, trials[0])
     else:
-        figures = kind.draw(figure_source(store, study))
+        figures = asked.draw(figure_source(store, study))
     if not figures:
-        raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
+        raise TunerError(f"study {study.name} has nothing to draw {asked.name} from: it needs {asked.needs}")
     if study.simulated:
         figures = [replace(figure, title=f"{figure.title} ({study.how})") for figure in figures]
-    require_folder(request.out)
-    write_picture(request.out, figures, request.size)
-    return PlotResult(kind.name, study, figures, request.out, runs)
+    return PlotResult(asked.name, study, figures, runs)
 
 
-def _of_ranks(store: Store, study: Study, request: PlotRequest) -> tuple[list[Drawable], Sequence[DrawnRun]]:
+def _of_ranks(
+    store: Store, study: Study, trials: Sequence[int], steps: tuple[int, int] | None
+) -> tuple[list[Drawable], Sequence[DrawnRun]]:
     """Draw what the ranks of some runs did, or of the best one; nothing where no run counts."""
     best = figure_source(store, study).best
-    numbers = request.trials or ([best.number] if best else [])
+    numbers = trials or ([best.number] if best else [])
     records = [store.get(study.name, number) for number in numbers]
     if not records:
         return [], ()
     coarse = coarse_lanes(records)
-    if coarse is not None and request.steps is not None:
+    if coarse is not None and steps is not None:
         said = "HPL's timers tell nothing of single steps; only a simulated trial has them"
-        raise UsageError(said, field="steps", given="-".join(map(str, request.steps)))
+        raise UsageError(said, field="steps", given="-".join(map(str, steps)))
     if coarse is not None:
         return [Context.of_one(study, records[0]).figure(coarse)], ()
-    runs = drawn_runs(store, study, records, request.steps)
-    return [Context.of_one(study, records[0]).figure(rank_lanes(runs, request.steps))], runs
+    runs = drawn_runs(store, study, records, steps)
+    return [Context.of_one(study, records[0]).figure(rank_lanes(runs, steps))], runs
 
 
 def _of_run(store: Store, study: Study, number: int) -> list[Drawable]:

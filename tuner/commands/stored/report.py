@@ -1,7 +1,7 @@
 """`hpltune report`: studies as one HTML page that anyone can open."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -27,46 +27,21 @@ from .show import state
 from .timeline import lanes_for_page
 
 
-@dataclass(frozen=True)
-class ReportRequest:
-    """Which studies a page shows.
+def report_studies(store: Store, names: Sequence[str], out: Path, *, interactive: bool = True) -> list[Report]:
+    """Write the page of some studies into a file, and return their reports.
 
-    Attributes:
-        studies: names; none takes the newest.
-        out: file to write.
+    Args:
+        names: none takes the newest.
         interactive: figures can be enlarged and read off, by a small script.
-    """
-
-    studies: tuple[str, ...]
-    out: Path
-    interactive: bool = True
-
-
-@dataclass(frozen=True)
-class ReportResult:
-    """The page that was written.
-
-    Attributes:
-        reports: its reports, one for each study.
-        out: where it is.
-    """
-
-    reports: tuple[Report, ...]
-    out: Path
-
-
-def report_studies(store: Store, request: ReportRequest) -> ReportResult:
-    """Write the page of some studies.
 
     Raises:
         ResultsError: there is no such study.
         TunerError: the file cannot be written.
     """
-    studies = [store.study(name) for name in request.studies] or [store.newest()]
-    reports = tuple(page_of(store, study).report() for study in studies)
-    require_folder(request.out)
-    write_page(request.out, reports, interactive=request.interactive)
-    return ReportResult(reports, request.out)
+    reports = [page_of(store, study).report() for study in map(store.study, names or [store.newest().name])]
+    require_folder(out)
+    write_page(out, reports, interactive=interactive)
+    return reports
 
 
 def page_of(store: Store, study: Study) -> StudyPage:

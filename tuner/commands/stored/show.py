@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
-from results.store.networks import NetworkProbe
 from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
@@ -37,21 +36,6 @@ from ...study.objective import rank_stored
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
 """Of a page, where the user does not say how many."""
-
-
-@dataclass(frozen=True)
-class StudiesRequest:
-    """Which studies to list.
-
-    Attributes:
-        page: None for all of them.
-        everything: also those that another command than `tune` made, and no import.
-        tag: only those that have it, of whatever command; None for all.
-    """
-
-    page: Page | None = NEWEST
-    everything: bool = False
-    tag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,23 +76,31 @@ class StudiesResult:
         return Report("Studies", tuple(parts), facts)
 
 
-def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
-    """List studies with their best."""
+def show_studies(
+    store: Store, page: Page | None = NEWEST, *, everything: bool = False, tag: str | None = None
+) -> StudiesResult:
+    """List studies with their best.
+
+    Args:
+        page: None for all of them.
+        everything: also those that another command than `tune` made, and no import.
+        tag: only those that have it, of whatever command; None for all.
+    """
     known, tallies = store.studies(), store.tallies()
-    if request.tag is not None:
-        known = [study for study in known if request.tag in study.notes.tags]
-    every = request.everything or request.tag is not None
+    if tag is not None:
+        known = [study for study in known if tag in study.notes.tags]
+    every = everything or tag is not None
     listed = [study for study in known if every or made_by(study) is None]
     shown, more = listed, None
-    if request.page is not None:
-        count, before = request.page.window(STUDIES)
+    if page is not None:
+        count, before = page.window(STUDIES)
         last = len(listed) - before
         shown = listed[max(0, last - count) : max(0, last)]
-        more = request.page.rest("Studies", len(shown), before, len(listed))
+        more = page.rest("Studies", len(shown), before, len(listed))
     others = Counter(filter(None, map(made_by, known)))
     counted = ((study, tallies.get(study.name, Tally())) for study in shown)
     lines = [StudyLine(study, state(study, store, tally), tally, rates_of(store, study)) for study, tally in counted]
-    return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, request.tag)
+    return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, tag)
 
 
 def rates_of(store: Store, study: Study) -> HeadlineRates | None:
@@ -127,95 +119,35 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
 
 
-@dataclass(frozen=True)
-class TrialsRequest:
-    """Which trials to list.
+def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST) -> Report:
+    """List trials of a study in the order they were run, by default the last of them, and what else is known of it.
 
-    Attributes:
+    The facts are of all trials, page or not, and are read one after the other while the store is open.
+
+    Args:
         failed: only those that failed or were cancelled.
-    """
-
-    study: str
-    failed: bool = False
-    page: Page = NEWEST
-
-
-@dataclass(frozen=True)
-class TrialsResult:
-    """Trials of a study in the order they were run.
-
-    Attributes:
-        state: how the study stands.
-        whole: how many were asked for.
-        records: a page of them.
-        killed: numbers of those that nobody works on any more.
-        more: the line that says which others there are; None where all are listed.
-        probes: of the network.
-        rows: the facts of all, page or not, read one after the other while the store is open.
-    """
-
-    study: Study
-    state: str
-    failed: bool
-    whole: int
-    records: Sequence[TrialRecord]
-    killed: Collection[int]
-    more: str | None
-    probes: Sequence[NetworkProbe]
-    rows: Rows = field(compare=False)
-
-    def report(self) -> Report:
-        """Report a table of the trials, which others there are, and what was measured of the network."""
-        study = self.study
-        how = f", {study.how}" if study.simulated else ""
-        title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
-        if self.failed and not self.whole:
-            none = f"No trial of study {study.name} failed or was cancelled."
-            return Report(title, (Sentence(none),), self.rows)
-        more = [self.more] if self.more else []
-        below = [*more, *map(sentence, self.probes)]
-        table = trials_table(title, self.records, self.killed)
-        drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
-        grown = growth_of_study(study, self.records) if drawn else None
-        modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
-        noted = map(Sentence, [*noted_sentences(study), *modules])
-        return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
-
-
-def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
-    """List trials of a study, by default the last of them.
 
     Raises:
         ResultsError: there is no such study.
     """
-    name, states = request.study, UNSUCCESSFUL if request.failed else None
+    states = UNSUCCESSFUL if failed else None
     study, killed = store.study(name), frozenset(store.left_behind(name, frozenset()))
+    how = f", {study.how}" if study.simulated else ""
+    title = f"Study {name} ({state(study, store)}{how}), space {study.space_name}, engine {study.engine}"
+    rows = Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states))
     whole = store.count(name, states)
-    count, before = request.page.window(TRIALS)
-    return TrialsResult(
-        study=study,
-        state=state(study, store),
-        failed=request.failed,
-        whole=whole,
-        records=store.newest_records(name, count, before, states),
-        killed=killed,
-        more=request.page.rest("Trials", min(count, max(0, whole - before)), before, whole),
-        probes=store.network.probes(name),
-        rows=Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states)),
-    )
-
-
-@dataclass(frozen=True)
-class TrialRequest:
-    """Which trial to show.
-
-    Attributes:
-        output: its facts have HPL's output too.
-    """
-
-    study: str
-    number: int
-    output: bool = False
+    if failed and not whole:
+        return Report(title, (Sentence(f"No trial of study {name} failed or was cancelled."),), rows)
+    count, before = page.window(TRIALS)
+    records = store.newest_records(name, count, before, states)
+    drawn = len(records) == whole and not failed and not is_shootout(study)
+    grown = growth_of_study(study, records) if drawn else None
+    modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
+    noted = map(Sentence, [*noted_sentences(study), *modules])
+    more = page.rest("Trials", min(count, max(0, whole - before)), before, whole)
+    below = map(Sentence, [*([more] if more else []), *map(sentence, store.network.probes(name))])
+    table = trials_table(title, records, killed)
+    return Report(title, (*noted, table, *([grown] if grown else []), *below), rows)
 
 
 @dataclass(frozen=True)
@@ -259,33 +191,23 @@ class TrialResult:
         return TrialReport(self.study, self.record, self.killed, self.others, best, lanes).report()
 
 
-def show_trial(store: Store, request: TrialRequest) -> TrialResult:
+def show_trial(store: Store, study: str, number: int, *, output: bool = False) -> TrialResult:
     """Show one trial in full.
+
+    Args:
+        output: its facts have HPL's output too.
 
     Raises:
         ResultsError: there is no such study or trial.
     """
-    record = store.get(request.study, request.number)
-    killed = store.left_behind(request.study, frozenset())
+    record = store.get(study, number)
+    killed = store.left_behind(study, frozenset())
     others = store.of_the_launch(record)
-    return TrialResult(store.study(request.study), record, killed, others, request.output)
+    return TrialResult(store.study(study), record, killed, others, output)
 
 
 LineOf = Callable[[Study, StudyExtent], StudyLine]
 """What a list says of a study, from it and how far it has come."""
-
-
-@dataclass(frozen=True)
-class CampaignsRequest:
-    """Which studies to list, newest first.
-
-    Attributes:
-        count: how many at most.
-        asked: what they must fulfil.
-    """
-
-    count: int
-    asked: StudiesAsked = field(default_factory=StudiesAsked)
 
 
 @dataclass(frozen=True)
@@ -300,19 +222,24 @@ class CampaignsResult:
     older: Place | None
 
 
-def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> CampaignsResult:
-    """List studies of every command with their best; only those of this page are looked at in detail."""
-    found = list(islice(_asked(store, request), request.count + 1))
-    shown = found[: request.count]
+def list_campaigns(store: Store, line_of: LineOf, count: int, asked: StudiesAsked) -> CampaignsResult:
+    """List studies of every command with their best; only those of this page are looked at in detail.
+
+    Args:
+        count: how many at most.
+        asked: what they must fulfil.
+    """
+    found = list(islice(_asked(store, count + 1, asked), count + 1))
+    shown = found[:count]
     lines = [line_of(study, extent) for study, extent in shown]
     last_shown = shown[-1][0] if shown else None
     older = (last_shown.created_at, last_shown.name) if last_shown and len(found) > len(shown) else None
     return CampaignsResult(lines, older)
 
 
-def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, StudyExtent]]:
-    """Yield what a request asks for; of the stored states only "running" may mean another one."""
-    stands = request.asked.stands
-    for study, extent in store.lists.newest_first(request.asked, request.count + 1):
+def _asked(store: Store, most: int, asked: StudiesAsked) -> Iterator[tuple[Study, StudyExtent]]:
+    """Yield what is asked for; of the stored states only "running" may mean another one."""
+    stands = asked.stands
+    for study, extent in store.lists.newest_first(asked, most):
         if stands not in {"running", KILLED} or store.outbox.state(study.name) == stands:
             yield study, extent

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import MOST_NOTED, MOST_TAGS, TAG_WORD, Study
+from results.record import MOST_NOTED, MOST_TAGS, TAG_WORD
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
@@ -20,14 +20,6 @@ from ...words import counted
 
 KINDS = ("runs", "best")
 """Of folders that a study has."""
-
-
-@dataclass(frozen=True)
-class DeleteRequest:
-    """Which studies to delete: all of them or none."""
-
-    user_dirs: UserDirs
-    studies: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -49,32 +41,20 @@ class PlannedDeletion:
         return Report("Delete studies", tuple(Sentence(line, unbroken=True) for line in lines))
 
 
-@dataclass(frozen=True)
-class DeleteResult:
-    """What was deleted."""
-
-    planned: PlannedDeletion
-
-    def report(self) -> Report:
-        """Report what was done, and what remains."""
-        done = "Deleted. Folders of runs on other hosts, and files written with ⟦out⟧, remain."
-        return Report("Delete studies", (Sentence(done),), {"deleted": [name for name, _ in self.planned.trials]})
-
-
-def plan_deletion(store: Store, request: DeleteRequest) -> PlannedDeletion:
+def plan_deletion(store: Store, user_dirs: UserDirs, studies: Sequence[str]) -> PlannedDeletion:
     """Find what belongs to studies, before the user is asked.
 
     Raises:
         ResultsError: there is no such study, or somebody works on it.
     """
-    names = list(dict.fromkeys(request.studies))
+    names = list(dict.fromkeys(studies))
     for name in names:
         store.others(name, refused=True)
-    folders = [folder for name in names for folder in folders_of(store, request.user_dirs, name) if folder.exists()]
+    folders = [folder for name in names for folder in folders_of(store, user_dirs, name) if folder.exists()]
     return PlannedDeletion(tuple((name, store.count(name)) for name in names), tuple(folders))
 
 
-def delete_studies(store: Store, planned: PlannedDeletion) -> DeleteResult:
+def delete_studies(store: Store, planned: PlannedDeletion) -> Report:
     """Delete studies with their trials and the folders of their runs on this host, all of them or none.
 
     Raises:
@@ -87,39 +67,17 @@ def delete_studies(store: Store, planned: PlannedDeletion) -> DeleteResult:
             shutil.rmtree(folder)
         except OSError as error:
             raise TunerError(f"the study is deleted, its folder {folder} remains ({error.strerror})") from error
-    return DeleteResult(planned)
+    done = "Deleted. Folders of runs on other hosts, and files written with ⟦out⟧, remain."
+    return Report("Delete studies", (Sentence(done),), {"deleted": [name for name, _ in planned.trials]})
 
 
-@dataclass(frozen=True)
-class RenameRequest:
-    """Which study gets which name."""
-
-    user_dirs: UserDirs
-    old: str
-    new: str
-
-
-@dataclass(frozen=True)
-class RenameResult:
-    """The name that a study had, and the one it has now."""
-
-    old: str
-    new: str
-
-    def report(self) -> Report:
-        """Report the new name."""
-        said = Sentence(f"Study {self.old} is called {self.new} now.")
-        return Report("Rename a study", (said,), {"old": self.old, "new": self.new})
-
-
-def rename_study(store: Store, request: RenameRequest) -> RenameResult:
+def rename_study(store: Store, user_dirs: UserDirs, old: str, new: str) -> Report:
     """Give a study another name; the folders of its runs on this host get it, too.
 
     Raises:
         TunerError: the new name cannot be one, or a folder of it is there already.
         ResultsError: there is no such study, somebody works on it, or the new name is taken.
     """
-    user_dirs, old, new = request.user_dirs, request.old, request.new
     check_name(new, what="study rename")
     store.others(old, refused=True)
     if store.queue.is_study(new):
@@ -145,62 +103,43 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
             raise TunerError(
                 f"the study is called {new} now, but {before} cannot be moved to {after} ({error.strerror})"
             ) from error
-    return RenameResult(old, new)
+    said = Sentence(f"Study {old} is called {new} now.")
+    return Report("Rename a study", (said,), {"old": old, "new": new})
 
 
-@dataclass(frozen=True)
-class NoteRequest:
-    """What to keep with a study.
+def note_study(
+    store: Store, name: str, note: str | None = None, tags: Sequence[str] = (), *, remove: bool = False
+) -> Report:
+    """Keep a note or tags with a study, also while it runs, and tell what is kept with it now.
 
-    Attributes:
+    Args:
         note: None leaves the one it has; "" removes it.
         tags: to set, or to remove.
-    """
-
-    study: str
-    note: str | None = None
-    tags: Sequence[str] = ()
-    remove: bool = False
-
-
-@dataclass(frozen=True)
-class NoteResult:
-    """A study with what is kept with it now."""
-
-    study: Study
-
-    def report(self) -> Report:
-        """Report its note and its tags."""
-        name = self.study.name
-        lines = noted_sentences(self.study) or [f"Study {name} has neither a note nor tags."]
-        facts = {"study": name, "note": self.study.notes.note, "tags": list(self.study.notes.tags)}
-        return Report(f"Study {name}", tuple(map(Sentence, lines)), facts)
-
-
-def note_study(store: Store, request: NoteRequest) -> NoteResult:
-    """Keep a note or tags with a study, also while it runs.
 
     Raises:
         UsageError: the note is too long or no line of text, a word cannot be a tag, or there are too many.
         ResultsError: there is no such study.
     """
-    note = None if request.note is None else _checked_note(request.note.strip())
-    for word in request.tags:
+    note = None if note is None else _checked_note(note.strip())
+    for word in tags:
         if not TAG_WORD.fullmatch(word):
             raise UsageError(f"{word[:60]!r} is no tag: a tag is one word of at most 40 letters, digits and . _ -")
-    added = set() if request.remove else {*request.tags}
-    if added and len({*store.study(request.study).notes.tags} | added) > MOST_TAGS:
+    added = set() if remove else {*tags}
+    if added and len({*store.study(name).notes.tags} | added) > MOST_TAGS:
         raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away first")
-    if request.tags or note is not None:
+    if tags or note is not None:
         store.note(
-            request.study,
+            name,
             lambda notes: replace(
                 notes,
                 note=notes.note if note is None else note,
-                tags=tuple(sorted({*notes.tags} - {*request.tags} | added)),
+                tags=tuple(sorted({*notes.tags} - {*tags} | added)),
             ),
         )
-    return NoteResult(store.study(request.study))
+    study = store.study(name)
+    lines = noted_sentences(study) or [f"Study {name} has neither a note nor tags."]
+    facts = {"study": name, "note": study.notes.note, "tags": list(study.notes.tags)}
+    return Report(f"Study {name}", tuple(map(Sentence, lines)), facts)
 
 
 def _checked_note(note: str) -> str:
@@ -217,53 +156,34 @@ def folders_of(store: Store, user_dirs: UserDirs, name: str) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class TrustRequest:
-    """Which study may run its programs as this user."""
-
-    user_dirs: UserDirs
-    study: str
-
-
-@dataclass(frozen=True)
 class PlannedTrust:
     """What a study would run that this user has not named; nothing is trusted yet."""
 
-    request: TrustRequest
+    user_dirs: UserDirs
+    study: str
     programs: tuple[NamedProgram, ...]
 
     def report(self) -> Report:
         """Report what would run."""
-        study = self.request.study
         if not self.programs:
-            said = f"All that study {study} would run, you have named yourself."
+            said = f"All that study {self.study} would run, you have named yourself."
             return Report("Trust", (Sentence(said),), {"programs": []})
-        lines = (f"Study {study} would run as you:", *(f"  {one}" for one in self.programs))
+        lines = (f"Study {self.study} would run as you:", *(f"  {one}" for one in self.programs))
         facts = {"programs": [str(one) for one in self.programs]}
         return Report("Trust", tuple(Sentence(line, unbroken=True) for line in lines), facts)
 
 
-@dataclass(frozen=True)
-class TrustResult:
-    """What may run now."""
-
-    planned: PlannedTrust
-
-    def report(self) -> Report:
-        """Report that it may."""
-        said = f"Study {self.planned.request.study} may run these as you, until one of them is changed."
-        return Report("Trust", (Sentence(said),), {"trusted": [str(one) for one in self.planned.programs]})
-
-
-def plan_trust(store: Store, request: TrustRequest) -> PlannedTrust:
+def plan_trust(store: Store, user_dirs: UserDirs, study: str) -> PlannedTrust:
     """Find what a study would run, before the user is asked.
 
     Raises:
         ResultsError: there is no such study.
     """
-    return PlannedTrust(request, tuple(strange_programs(store, request.user_dirs, store.study(request.study))))
+    return PlannedTrust(user_dirs, study, tuple(strange_programs(store, user_dirs, store.study(study))))
 
 
-def trust_study(planned: PlannedTrust) -> TrustResult:
+def trust_study(planned: PlannedTrust) -> Report:
     """Let a study run what was shown."""
-    TrustedPrograms(planned.request.user_dirs).note(planned.programs)
-    return TrustResult(planned)
+    TrustedPrograms(planned.user_dirs).note(planned.programs)
+    said = f"Study {planned.study} may run these as you, until one of them is changed."
+    return Report("Trust", (Sentence(said),), {"trusted": [str(one) for one in planned.programs]})

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, AwareDatetime, Field
 
 from results.store.study_list import StudiesAsked
 
-from ...commands.stored.best import BestRequest, best_of_study
-from ...commands.stored.show import CampaignsRequest, list_campaigns
+from ...commands.stored.best import best_of_study
+from ...commands.stored.show import list_campaigns
 from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, CampaignStanding, Cursor
 from ...messages.documents import printable_text
 from ..authentication import needs
@@ -63,10 +63,9 @@ class BestQuery(AskedQuery):
 @router.get("", response_model=CampaignPage)
 async def campaigns(request: Request, parts: Parts, query: Annotated[CampaignsQuery, Query()]) -> Response:
     """List campaigns that have begun, newest first; /api/v1/queue lists those that wait."""
-    asked = CampaignsRequest(query.limit, query.asked())
 
     def page() -> CampaignPage:
-        found = list_campaigns(parts.store, asked, parts.answers.line)
+        found = list_campaigns(parts.store, parts.answers.line, query.limit, query.asked())
         entries = parts.store.queue.of_names([line.study.name for line in found.lines])
         return CampaignPage(
             campaigns=[CampaignModel.of(line, entries.get(line.study.name)) for line in found.lines],
@@ -94,7 +93,7 @@ async def best(request: Request, parts: Parts, name: CampaignName, query: Annota
     """Rank the configurations of a campaign."""
 
     def ranking() -> bytes:
-        facts: Any = best_of_study(parts.store, BestRequest(name, query.count)).report().facts
+        facts: Any = best_of_study(parts.store, name, query.count).report().facts
         return without_folders(BestModel.model_validate({**facts, "campaign": name}))
 
     return as_json(await parts.answers.of_study(request, name, ranking))

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 from results.store.store import Store
 
 from ...commands.stored.best import best_command
-from ...commands.stored.export import ExportRequest, export_study
+from ...commands.stored.export import export_study
 from ..authentication import needs
 from ..pages.frames import PAGE_HEADERS
 from ..parts import CampaignName, OpenStore, Parts, no_query
@@ -86,7 +86,7 @@ async def trials_parquet(parts: Parts, name: CampaignName) -> ParquetResponse:
 
 
 def _parts(store: Store, name: str, kind: str) -> Iterator[str]:
-    return export_study(store, ExportRequest(kind, name)).parts
+    return export_study(store, kind, name)
 
 
 def _joined(parts: Iterator[str]) -> Iterator[bytes]:

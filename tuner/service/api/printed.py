@@ -12,15 +12,8 @@ from results.report.model import Report, Rows
 from results.report.text_forms import json_parts
 
 from ...asks.compare import CompareAsk
-from ...commands.stored.best import BestRequest, best_of_study
-from ...commands.stored.show import (
-    StudiesRequest,
-    TrialRequest,
-    TrialsRequest,
-    show_studies,
-    show_trial,
-    show_trials,
-)
+from ...commands.stored.best import best_of_study
+from ...commands.stored.show import show_studies, show_trial, show_trials
 from ...errors import TunerError
 from ...messages.campaigns import AskedQuery, standing
 from ...messages.documents import document_of, query_of
@@ -89,10 +82,10 @@ else:
 @router.get("/printed/campaigns", response_model=PrintedModel)
 async def printed_studies(request: Request, parts: Parts, query: Annotated[StudiesPrinted, Query()]) -> Response:
     """Print the list of campaigns."""
-    asked = StudiesRequest(None if query.facts else Page(query.page, query.count), query.everything)
+    page = None if query.facts else Page(query.page, query.count)
 
     def report() -> Report:
-        found = show_studies(parts.store, asked)
+        found = show_studies(parts.store, page, everything=query.everything)
         entries = parts.store.queue.of_names([line.study.name for line in found.lines])
         lines = [replace(line, state=standing(line.state, entries.get(line.study.name))) for line in found.lines]
         return replace(found, lines=lines).report()
@@ -111,8 +104,10 @@ async def printed_trials(
     request: Request, parts: Parts, name: CampaignName, query: Annotated[TrialsPrinted, Query()]
 ) -> Response:
     """Print the trials of a campaign."""
-    asked = TrialsRequest(name, query.failed, Page(query.page, query.count))
-    return await _answer(request, parts.answers, query, lambda: show_trials(parts.store, asked).report())
+    page = Page(query.page, query.count)
+    return await _answer(
+        request, parts.answers, query, lambda: show_trials(parts.store, name, failed=query.failed, page=page)
+    )
 
 
 @router.get("/printed/campaigns/{name}/best", response_model=PrintedModel)
@@ -120,8 +115,12 @@ async def printed_best(
     request: Request, parts: Parts, name: CampaignName, query: Annotated[BestPrinted, Query()]
 ) -> Response:
     """Print the best configurations of a campaign."""
-    asked = BestRequest(name, query.count, query.pareto, whole=query.whole)
-    return await _answer(request, parts.answers, query, lambda: best_of_study(parts.store, asked).report())
+    return await _answer(
+        request,
+        parts.answers,
+        query,
+        lambda: best_of_study(parts.store, name, query.count, query.pareto, whole=query.whole).report(),
+    )
 
 
 @router.get("/printed/campaigns/{name}/trials/{number}", response_model=PrintedModel)
@@ -129,8 +128,9 @@ async def printed_trial(
     request: Request, parts: Parts, name: CampaignName, number: Number, query: Annotated[TrialPrinted, Query()]
 ) -> Response:
     """Print all of one trial."""
-    asked = TrialRequest(name, number, query.output)
-    return await _answer(request, parts.answers, query, lambda: show_trial(parts.store, asked).report())
+    return await _answer(
+        request, parts.answers, query, lambda: show_trial(parts.store, name, number, output=query.output).report()
+    )
 
 
 @router.get("/printed/campaigns/{name}/result", response_model=PrintedModel)

@@ -14,7 +14,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked
 
-from ...commands.stored.show import CampaignsRequest, list_campaigns
+from ...commands.stored.show import list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, CampaignStanding, Cursor, standing
@@ -66,9 +66,9 @@ class HomeQuery(AskedQuery):
         """The filters that are set."""
         return {key: text for key, text in self.model_dump(exclude={"cursor", "studies"}).items() if text}
 
-    def request(self) -> CampaignsRequest:
+    def asked(self) -> StudiesAsked:
         """What to list."""
-        asked = StudiesAsked(
+        return StudiesAsked(
             before=campaign_place(self.cursor) if self.cursor else None,
             stands=self.state or None,
             engine=self.engine or None,
@@ -78,7 +78,6 @@ class HomeQuery(AskedQuery):
             by=self.by or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
-        return CampaignsRequest(SHOWN, asked)
 
 
 Asked = Annotated[HomeQuery, Query()]
@@ -141,7 +140,7 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     except UsageError as error:
         said = without_paths(str(error))
         wrong, status = f"{said[:1].upper()}{said[1:]}.", 422
-    rows, _ = await parts.answers.read(lambda: listed(parts.store, parts.answers, CampaignsRequest(SHOWN)))
+    rows, _ = await parts.answers.read(lambda: listed(parts.store, parts.answers, StudiesAsked()))
     return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong)
 
 
@@ -170,7 +169,7 @@ def board(store: Store, offered: Offers, answers: Answers, query: HomeQuery) -> 
     order = in_order(store, entries)
     first = {entry.name for entry in order[:MOST_WAITING]}
     paused = [entry for entry in entries if entry.state is QueueState.PAUSED]
-    rows, older = listed(store, answers, query.request())
+    rows, older = listed(store, answers, query.asked())
     filtered = bool(query.filters or query.cursor)
     ended = [line for line, state, _ in rows if line.rates and state != "running"]
     running = [] if filtered else running_now(store, answers, entries, at_work)
@@ -191,9 +190,9 @@ def board(store: Store, offered: Offers, answers: Answers, query: HomeQuery) -> 
     return rendered("home/board.html.j2", **values)
 
 
-def listed(store: Store, answers: Answers, request: CampaignsRequest) -> tuple[list[Listed], Place | None]:
+def listed(store: Store, answers: Answers, asked: StudiesAsked) -> tuple[list[Listed], Place | None]:
     """Campaigns, newest first, and where older ones begin."""
-    found = list_campaigns(store, request, answers.line)
+    found = list_campaigns(store, answers.line, SHOWN, asked)
     entries = store.queue.of_names([line.study.name for line in found.lines])
     known = [(line, entries.get(line.study.name)) for line in found.lines]
     rows = [(one, standing(one.state, entry), entry.order.handed_in_by if entry else "") for one, entry in known]

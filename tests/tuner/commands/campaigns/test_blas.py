@@ -11,7 +11,7 @@ from record_builders import a_study
 from results.record import Kind
 from results.store.store import Store
 from tuner.budget import Budget
-from tuner.commands.campaigns.blas import BlasRequest, blas
+from tuner.commands.campaigns.blas import blas
 from tuner.commands.campaigns.tune import TuneRequest, tune
 from tuner.errors import TunerError, UsageError
 from tuner.events import Event, TrialEnded
@@ -56,12 +56,12 @@ class TestOnThisMachine:
             if isinstance(event, TrialEnded) and event.record.kind is Kind.SEARCH:
                 stop.ask()
 
-        first = blas(BlasRequest(ASKED, db=db), stopping, stop)
+        first = blas(ASKED, stopping, stop, db=db)
         assert "`hpltune blas ⟦resume⟧ ⟦study⟧ blas-1" in first.on
-        second = blas(BlasRequest(TuneOptions(), resume=True, db=db), unheard, StopRequest())
+        second = blas(TuneOptions(), unheard, StopRequest(), db=db, resume=True)
         assert not second.on
         assert set(second.ranking.best) == {"openblas", "blis"}
-        third = blas(BlasRequest(TuneOptions(), study="blas-1", resume=True, db=db), unheard, StopRequest())
+        third = blas(TuneOptions(), unheard, StopRequest(), "blas-1", db, resume=True)
         assert third.ranking.order == second.ranking.order
         assert not third.ended
 
@@ -94,7 +94,7 @@ def test_a_study_of_tune_is_no_comparison_and_a_comparison_no_search(home: Path)
         store.create_study(a_study("default-1", options=TuneOptions().to_json()))
         store.create_study(a_study("blas-1", options=ASKED.to_json()))
     with pytest.raises(UsageError, match="default-1 is no comparison"):
-        blas(BlasRequest(ASKED, "default-1", resume=True, db=db), unheard, StopRequest())
+        blas(ASKED, unheard, StopRequest(), "default-1", db, resume=True)
     with pytest.raises(UsageError, match="hpltune blas ⟦resume⟧ ⟦study⟧ blas-1"):
         tune(TuneRequest(TuneOptions(), "blas-1", resume=True, db=db), unheard, StopRequest())
     with pytest.raises(UsageError, match="hpltune blas ⟦resume⟧ ⟦study⟧ blas-1"):
@@ -104,4 +104,4 @@ def test_a_study_of_tune_is_no_comparison_and_a_comparison_no_search(home: Path)
 def test_a_library_that_is_not_here_cannot_be_compared(home: Path) -> None:
     asked = TuneOptions(space="blas", blas_only=("nonsense", "openblas"), shootout=True)
     with pytest.raises(TunerError, match="BLAS nonsense is not on this machine"):
-        blas(BlasRequest(asked, db=str(home / "x.db")), unheard, StopRequest())
+        blas(asked, unheard, StopRequest(), db=str(home / "x.db"))

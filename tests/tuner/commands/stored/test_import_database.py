@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from record_builders import a_study, begun, finished
+from report_reading import as_json
 
 from results.errors import ResultsError
 from results.record import TrialState
-from results.report.model import Sentence
+from results.report.model import Report, Sentence
 from results.store.store import Store
-from tuner.commands.stored.import_outputs import MergeResult, import_database, is_database
+from tuner.commands.stored.import_outputs import import_database, is_database
 from tuner.errors import UsageError
 
 SCHEMAS = Path(__file__).parents[3] / "results/data"
@@ -27,8 +28,8 @@ def a_database(path: Path, *names: str, gflops: float = 75.5) -> Path:
     return path
 
 
-def said(result: MergeResult) -> list[str]:
-    return [part.text for part in result.report().parts if isinstance(part, Sentence)]
+def said(result: Report) -> list[str]:
+    return [part.text for part in result.parts if isinstance(part, Sentence)]
 
 
 def test_studies_are_copied_with_their_trials_and_outputs(store: Store, home: Path) -> None:
@@ -45,7 +46,8 @@ def test_importing_again_copies_nothing_even_after_a_rename(store: Store, home: 
     import_database(store, other)
     store.rename_study("one", "uno")
     result = import_database(store, other)
-    assert (result.copied, [one.stored_as for one in result.known]) == ([], ["uno"])
+    facts = as_json(result)
+    assert (facts["copied"], [one["stored_as"] for one in facts["known"]]) == ([], ["uno"])
     assert "here already" in said(result)[0]
     assert len(store.studies()) == 1
 
@@ -56,14 +58,14 @@ def test_a_name_that_is_taken_gets_a_number(store: Store, home: Path) -> None:
     result = import_database(store, second)
     assert said(result) == ["Copied study one with 1 trial, called one-1 here because that name was taken."]
     assert [record.gflops for record in store.records("one-1")] == [70.0]
-    assert import_database(store, second).copied == []
+    assert as_json(import_database(store, second))["copied"] == []
 
 
 @pytest.mark.parametrize("schema", [1, 2, 3, 4])
 def test_an_older_schema_is_migrated_on_a_copy(store: Store, home: Path, schema: int) -> None:
     older = Path(shutil.copy(SCHEMAS / f"schema-{schema}.db", home))
     before = hashlib.sha256(older.read_bytes()).hexdigest()
-    assert import_database(store, older).copied
+    assert as_json(import_database(store, older))["copied"]
     assert hashlib.sha256(older.read_bytes()).hexdigest() == before
     assert {path.name for path in home.iterdir()} == {"data", older.name}
 

@@ -20,11 +20,11 @@ from results.plain import time_text
 from results.record import IMPORTED_FROM, Kind
 from results.store.store import Store
 from tuner.asks.compare import CompareAsk
-from tuner.commands.stored.best import BestRequest, best_of_study
+from tuner.commands.stored.best import best_of_study
 from tuner.commands.stored.compare import compare
-from tuner.commands.stored.export import ExportRequest, export_study
-from tuner.commands.stored.import_outputs import ImportRequest, ImportResult, UnprintedFacts, import_outputs
-from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studies, show_trial
+from tuner.commands.stored.export import export_study
+from tuner.commands.stored.import_outputs import ImportResult, UnprintedFacts, import_outputs
+from tuner.commands.stored.show import show_studies, show_trial
 from tuner.errors import UsageError
 from tuner.messages.trials import TrialModel
 from tuner.replay.csv_table import read_csv
@@ -49,7 +49,7 @@ def outputs(home: Path) -> Path:
 
 
 def imported(store: Store, *paths: Path, study: str | None = None, facts: UnprintedFacts | None = None) -> ImportResult:
-    return import_outputs(store, ImportRequest(paths, facts or UnprintedFacts(), study))
+    return import_outputs(store, paths, facts or UnprintedFacts(), study)
 
 
 def test_a_folder_becomes_a_study_whose_trials_say_where_they_are_from(store: Store, outputs: Path) -> None:
@@ -103,12 +103,12 @@ def test_an_hpl_dat_beside_an_excerpt_says_what_it_does_not(store: Store, home: 
 def test_without_all_parameters_the_size_is_still_in_every_table(store: Store, home: Path) -> None:
     (home / "excerpt.txt").write_text(EXCERPT)
     (study,) = imported(store, home / "excerpt.txt").studies
-    header, row = export_study(store, ExportRequest("csv", study.name)).text().splitlines()
+    header, row = "".join(export_study(store, "csv", study.name)).splitlines()
     cells = dict(zip(header.split(","), row.split(","), strict=False))
     assert store.get(study.name, 1).hpl is None
     with pytest.raises(ResultsError, match="no residual check"):
-        export_study(store, ExportRequest("dat", study.name, 1))
-    line = json.loads(export_study(store, ExportRequest("jsonl", study.name)).text())
+        export_study(store, "dat", study.name, 1)
+    line = json.loads("".join(export_study(store, "jsonl", study.name)))
     assert (line["N"], line["NB"], line["grid"], line["SWAP"]) == (6000, 192, "1x2", None)
     assert "6000,192,1x2" in row
     assert cells["kind"] == "imported"
@@ -133,8 +133,8 @@ def test_configurations_of_every_output_are_the_same_in_csv_json_lines_and_repla
             continue
         records = store.records(name)
         table = home / f"{name}.csv"
-        table.write_text(export_study(store, ExportRequest("csv", name)).text())
-        lines = export_study(store, ExportRequest("jsonl", name)).text()
+        table.write_text("".join(export_study(store, "csv", name)))
+        lines = "".join(export_study(store, "jsonl", name))
         assert [one.params for one in from_json_lines(lines)] == [one.params for one in records]
         assert [one.hpl for one in from_json_lines(lines)] == [one.hpl for one in records]
         counting = {record.key for record in records if record.ranked}
@@ -379,7 +379,7 @@ def test_an_output_that_a_program_labelled_and_packed_is_imported(store: Store, 
 def test_the_time_of_a_run_is_unknown_where_its_output_does_not_say_it(store: Store, home: Path) -> None:
     (home / "a.out").write_text(HEAD + printed(dated=False) + printed("4.3e+01") + END)
     imported(store, home / "a.out", study="s")
-    undated, dated = (str(show_trial(store, TrialRequest("s", number)).report().parts) for number in (1, 2))
+    undated, dated = (str(show_trial(store, "s", number).report().parts) for number in (1, 2))
     assert "unknown: the output does not say it; its file is of" in undated
     assert "as HPL printed it without a time zone" in dated
     first, second = store.records("s")
@@ -397,15 +397,15 @@ def test_a_name_of_a_study_that_was_not_imported_is_refused(store: Store, output
 
 def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) -> None:
     imported(store, outputs, study="old", facts=UnprintedFacts(rpeak_gflops=1000.0))
-    listed = show_studies(store, StudiesRequest())
+    listed = show_studies(store)
     assert [line.study.name for line in listed.lines] == ["old"]
-    ranking = best_of_study(store, BestRequest("old")).report()
+    ranking = best_of_study(store, "old").report()
     assert ranking.parts
-    table = show_trial(store, TrialRequest("old", 1)).report()
+    table = show_trial(store, "old", 1).report()
     assert "imported from" in str(table.parts)
     assert compare(store, CompareAsk(("old",), by="NB")).report().parts
-    assert "imported at" in export_study(store, ExportRequest("md", "old")).text()
-    assert export_study(store, ExportRequest("dat", "old")).text().startswith("HPLinpack")
+    assert "imported at" in "".join(export_study(store, "md", "old"))
+    assert "".join(export_study(store, "dat", "old")).startswith("HPLinpack")
     assert read_source(store, "old").known
 
 

@@ -9,6 +9,7 @@ import pytest
 from as_user import Run
 from golden import hold_scene, told
 from record_builders import a_study, add_facts, begun, finished
+from report_reading import as_json
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
@@ -16,7 +17,7 @@ from results.report.model import Figure, Report
 from results.report.picture import PictureSize
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.commands.stored.plot import PlotRequest, list_kinds, plot
+from tuner.commands.stored.plot import list_kinds, plot
 from tuner.reports.figures.best_nb import best_nb
 from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
@@ -48,8 +49,8 @@ def store(home: Path) -> Iterator[Store]:
 def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
     store: Store, home: Path, kind: str, ending: str
 ) -> None:
-    drawn = plot(store, PlotRequest(kind, home / f"figure{ending}", size=PictureSize(8, 80)))
-    assert drawn.out.read_bytes().startswith(BEGINS[ending])
+    plot(store, kind).write(file := home / f"figure{ending}", PictureSize(8, 80))
+    assert file.read_bytes().startswith(BEGINS[ending])
 
 
 def ranked(blas: str, *gflops: float, **params: str) -> Ranked:
@@ -95,12 +96,10 @@ def test_a_figure_has_the_data_that_it_had(request: pytest.FixtureRequest, scene
     hold_scene(request, "figures", SCENES, scene, "\n".join([told(Report("", (drawn,) if drawn else ())), *looks]))
 
 
-def test_figures_of_a_study_are_listed_and_drawn_as_they_were(
-    store: Store, home: Path, request: pytest.FixtureRequest
-) -> None:
+def test_figures_of_a_study_are_listed_and_drawn_as_they_were(store: Store, request: pytest.FixtureRequest) -> None:
     add_facts(store, "study", {"cpu_model": "AMD EPYC", "physical_cores": 2, "hypervisor": True})
-    there = [kind.name for kind, can_be in list_kinds(store).kinds if can_be]
-    drawn = [plot(store, PlotRequest(kind, home / "figure.svg")).figures[0] for kind in there]
+    there = [kind["kind"] for kind in as_json(list_kinds(store)) if kind["can_be_drawn"]]
+    drawn = [plot(store, kind).figures[0] for kind in there]
     said = [f"{one.origin} {one.caption}" for one in drawn]
     scene = "those of a study"
-    hold_scene(request, "figures_of_a_study", [scene], scene, "\n".join([told(list_kinds(store).report()), *said]))
+    hold_scene(request, "figures_of_a_study", [scene], scene, "\n".join([told(list_kinds(store)), *said]))

@@ -17,7 +17,7 @@ from results.stats.ranking import Ranked, rank
 from runners.virtual.load import load_cluster
 from tuner.commands.predict import PredictResult
 from tuner.commands.reproduce import ReproduceResult
-from tuner.commands.stored.best import BestRequest, BestResult
+from tuner.commands.stored.best import BestResult
 from tuner.reports.figures.registry import FigureSource
 from tuner.reports.hand_in import HandInPage
 from tuner.reports.study_page import StudyPage
@@ -79,7 +79,7 @@ def studies() -> list[Report]:
         for slower in (0, 1)
     ]
     ranking = rank(records)
-    front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), BestRequest(), "").page()
+    front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), "").page()
     found = FigureSource(study, records, records[0], StudySummary.of(study, ranking), lambda: None)
     page = StudyPage(study, found)
     return [front, page.report(), handed_in(page)]

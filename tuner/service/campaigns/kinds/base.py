@@ -10,7 +10,7 @@ from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
-from ....commands.stored.best import BestRequest, best_of_study
+from ....commands.stored.best import best_of_study
 from ....events import Listener
 from ....machine.real_cluster import read_cluster
 from ....messages.documents import Document
@@ -91,7 +91,7 @@ class CampaignKind(ABC):
         Raises:
             TunerError, ResultsError: there is nothing to tell.
         """
-        return best_of_study(store, BestRequest(name, SHOWN)).report()
+        return best_of_study(store, name, SHOWN).report()
 
     @abstractmethod
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:

@@ -5,7 +5,7 @@ from typing import ClassVar
 from results.report.model import Report
 from results.store.store import Store
 
-from ....commands.campaigns.blas import BlasRequest, blas, check_options
+from ....commands.campaigns.blas import blas, check_options
 from ....commands.campaigns.reading import blas_options
 from ....commands.session import open_session
 from ....events import Listener
@@ -53,4 +53,4 @@ class BlasKind(CampaignKind):
             if begun:
                 check_files(options, session.store.study(order.name))
                 options = TuneOptions()
-        return WorkResult(bool(blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop).on))
+        return WorkResult(bool(blas(options, listener, stop, order.name, order.db, resume=begun).on))
