@@ -1,8 +1,9 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any, Generic, TypeVar
 
 from ..columns import doubts
 from ..disturbance import Conditions
@@ -106,23 +107,43 @@ class Wrap(Enum):
     NEVER = "never"
 
 
+Thing = TypeVar("Thing")
+
+
 @dataclass(frozen=True)
-class Column:
-    """The head of a table's column.
+class Column(Generic[Thing]):
+    """A column of a table, and what scripts are told of the same things: both are made of its values.
 
     Attributes:
         name: with the unit of its cells, for example "price $"; "" where cells speak for themselves.
-        short: what a terminal prints instead where it has little room; None for the same.
+        value: what a thing has of it; None where it has nothing.
+        form: how its text is made of a value: a format as ",.1f", or a function; None keeps it out of tables.
+        key: its name for scripts; "" keeps it from them.
         words: its cells are words, so that they begin at the left; figures end at the right.
-        wrap: where a long cell may go on in the next line.
+        wrap: where a long cell may go on in the next line; None for at words.
+        short: what a terminal prints instead where it has little room; None for the same.
         bars: for each row a part of 1, or None, which a terminal may show as a bar before the cell; none shows no bars.
+        none: its text where there is no value.
+        aside: a narrow page leaves it out.
+        optional: a table leaves it out where no cell says anything.
     """
 
     name: str
+    value: Callable[[Thing], Any] = lambda _: None
+    form: str | Callable[[Any], str] | None = ""
+    key: str = ""
     words: bool = False
-    wrap: Wrap = Wrap.AT_WORDS
+    wrap: Wrap | None = None
     short: str | None = None
     bars: tuple[float | None, ...] = ()
+    none: str = ""
+    aside: bool = False
+    optional: bool = False
+
+    def text(self, thing: Thing) -> str:
+        """Write its cell."""
+        value, form = self.value(thing), self.form or ""
+        return self.none if value is None else form(value) if callable(form) else format(value, form)
 
 
 def _require_pages(links: Iterable[str], of: str) -> None:
@@ -142,7 +163,7 @@ class Table:
         marked: rows and columns of cells that differ from what they are to be compared with; a page marks them, and
             lets two rows be compared.
         narrow: names of the columns that a narrow page keeps; none keeps all.
-        below: lines with what a narrow page left out.
+        below: a narrow page tells in lines below it what it leaves out.
         in_pieces: where it is too wide, it is shown as several tables, each with the first column.
         total: its last row stands apart.
         headless: the names of the columns are not shown.
@@ -152,12 +173,12 @@ class Table:
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[Column[Any], ...]
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[int] = frozenset()
     marked: frozenset[tuple[int, int]] = frozenset()
     narrow: tuple[str, ...] | None = None
-    below: tuple[str, ...] = ()
+    below: bool = False
     in_pieces: bool = False
     total: bool = False
     headless: bool = False
@@ -177,16 +198,48 @@ class Table:
         kept = [number for number, column in enumerate(self.columns) if column.name in names]
         columns = tuple(self.columns[number] for number in kept)
         rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
-        return replace(self, columns=columns, rows=rows, narrow=None, below=())
+        return replace(self, columns=columns, rows=rows, narrow=None)
 
 
-def columns(*names: str, words: Container[str] | None = None, wrap: Wrap = Wrap.AT_WORDS) -> tuple[Column, ...]:
+def columns(*names: str, words: Container[str] | None = None, wrap: Wrap | None = None) -> tuple[Column[Any], ...]:
     """Make columns with these names.
 
     Args:
         words: names of those whose cells are words; None for all.
     """
     return tuple(Column(name, words=words is None or name in words, wrap=wrap) for name in names)
+
+
+def table_of(
+    title: str,
+    columns: Iterable[Column[Thing]],
+    things: Sequence[Thing],
+    *,
+    bold: Collection[int] = (),
+    wrap: Wrap | None = None,
+    caption: str = "",
+) -> Table:
+    """Build a table with a row for each thing.
+
+    Args:
+        bold, caption: as of a Table.
+        wrap: of columns that have none of their own.
+    """
+    told = [(one, [one.text(thing) for thing in things]) for one in columns if one.form is not None]
+    shown = [(one, cells) for one, cells in told if any(cells) or not one.optional]
+    return Table(
+        title,
+        tuple(replace(one, wrap=one.wrap or wrap) for one, _ in shown),
+        tuple(zip(*(cells for _, cells in shown), strict=True)),
+        bold=frozenset(bold),
+        narrow=tuple(one.name for one, _ in shown if not one.aside),
+        caption=caption,
+    )
+
+
+def facts_of(columns: Iterable[Column[Thing]], thing: Thing) -> dict[str, Any]:
+    """Make what scripts are told of a thing, as JSON can hold it."""
+    return {one.key: one.value(thing) for one in columns if one.key}
 
 
 def facts_table(title: str, facts: Iterable[tuple[str, str]]) -> Table:

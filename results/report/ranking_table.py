@@ -7,16 +7,9 @@ from ..disturbance import Conditions
 from ..metrics import rate_text
 from ..stats.headline import has_doubtful_runs, range_text
 from ..stats.ranking import Ranked, varying
-from .model import Column, Table, Wrap
+from .model import Column, Table, Wrap, table_of
 
 Interval = tuple[float, float] | None
-SHORT = {
-    "rank": "",
-    "median GFLOPS": "median",
-    "slowest to fastest": "range",
-    "expected GFLOPS": "expected",
-    "95 % interval": "interval",
-}
 NUMBERS = frozenset({"N", "NB", "NBMIN", "DEPTH"})
 """Parameters whose values are numbers."""
 OF_A_RATE = frozenset({"% of peak", "$/GFLOPS", "USD/GFLOPS", "MFLOPS/W"})
@@ -34,79 +27,66 @@ def ranking_table(
 ) -> Table:
     """Build the table of a ranking.
 
+    What is expected is told unless nothing but its own runs tells of any configuration; what is at least expected of
+    disturbed runs is that of the fastest, and not their median.
+
     Args:
         ranking: the configurations, best first.
         more: more columns, with their cells by head; they are of the expected rate where there is one.
         intervals: of the expected rates; none where they have none.
         short: the rate that counts, and what varies in one column, which a narrow terminal breaks.
     """
-    names = varying(ranking)
-    estimates = expected_columns(ranking, intervals)
-    measured = measured_columns(ranking)
-    figures = {**({"rank": measured["rank"]} if short and estimates else measured), **estimates, **more}
-    values = (
-        {"what varies": list(_differing(ranking, names))}
-        if short and names
-        else {name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}
+    names, once = varying(ranking), all(one.runs == 1 for one in ranking)
+    estimated = any(
+        one.believed_gflops is not None or (one.disturbance is not None and one.runs > 1) for one in ranking
     )
+    whole = not (short and estimated)
+    least = ["" if one.disturbance is None else "at least " for one in ranking]
+    wanted = {
+        "GFLOPS": whole and once,
+        "median GFLOPS": whole and not once,
+        "runs": whole,
+        "slowest to fastest": whole and not once,
+        "disturbed": whole and any(map(has_doubtful_runs, ranking)) and any(one.unknown != one.runs for one in ranking),
+        "failed": whole and any(one.failed_runs for one in ranking),
+        "expected GFLOPS": estimated,
+        "95 % interval": estimated and any(intervals),
+        "what varies": short and bool(names),
+    }
+    shown: list[Column[int]] = [
+        Column("rank", lambda at: at + 1, short=" "),
+        Column("GFLOPS", lambda at: ranking[at].median_gflops, rate_text),
+        Column("median GFLOPS", lambda at: ranking[at].median_gflops, rate_text, short="median"),
+        Column("runs", lambda at: ranking[at].runs),
+        Column("slowest to fastest", lambda at: range_text(ranking[at], "-"), short="range"),
+        Column("disturbed", lambda at: _disturbed(ranking[at])),
+        Column("failed", lambda at: ranking[at].failed_runs),
+        Column("expected GFLOPS", lambda at: f"{least[at]}{rate_text(ranking[at].expected_gflops)}", short="expected"),
+        Column(
+            "95 % interval", lambda at: intervals[at], lambda ends: "-".join(map(rate_text, ends)), short="interval"
+        ),
+        *(Column(head, cells.__getitem__) for head, cells in more.items()),
+        Column("what varies", lambda at: _differing(ranking[at], ranking[0], names), words=True, wrap=Wrap.AT_WORDS),
+        *([] if short else parameter_columns(ranking, names)),
+    ]
     of_it = [head for head in more if head in OF_A_RATE]
     also = f"; {', '.join(of_it)} {'are' if of_it[1:] else 'is'} of it" if of_it else ""
-    said = [f"Expected: of one more run, an estimate{also}."] if estimates else []
+    said = [f"Expected: of one more run, an estimate{also}."] if estimated else []
     said += ["Below no. 1 stands what differs from it."] if short and len(ranking) > 1 else []
-    return Table(
-        title,
-        (
-            *(Column(head, wrap=Wrap.NEVER, short=SHORT.get(head)) for head in figures),
-            *(Column(name, name not in NUMBERS, Wrap.AT_WORDS if short else Wrap.NEVER) for name in values),
-        ),
-        tuple(zip(*figures.values(), *values.values(), strict=True)),
-        bold=frozenset({0}),
-        caption=" ".join(said),
-    )
+    columns = [column for column in shown if wanted.get(column.name, True)]
+    return table_of(title, columns, range(len(ranking)), bold=[0], wrap=Wrap.NEVER, caption=" ".join(said))
 
 
-def _differing(ranking: Sequence[Ranked], names: Sequence[str]) -> Iterable[str]:
-    """Yield the values of the first, then of each what differs from them."""
-    for entry in ranking:
-        differ = [name for name in names if entry.params.get(name) != ranking[0].params.get(name)]
-        yield named_values(entry.params, differ or names, " ")
+def parameter_columns(ranking: Sequence[Ranked], names: Iterable[str], *, aside: bool = False) -> list[Column[int]]:
+    """Return a column for each of these parameters, of places in a ranking; `aside` as of a Column."""
+    cells = {name: [entry.params.get(name) for entry in ranking] for name in names}
+    return [Column(name, own.__getitem__, words=name not in NUMBERS, aside=aside) for name, own in cells.items()]
 
 
-def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
-    """Return the columns with what the runs gave, by head; the slowest and fastest only where any ran twice."""
-    columns = {
-        "rank": [str(place) for place in range(1, len(ranking) + 1)],
-        "median GFLOPS": [rate_text(entry.median_gflops) for entry in ranking],
-        "runs": [str(entry.runs) for entry in ranking],
-        "slowest to fastest": [range_text(entry, "-") for entry in ranking],
-        "disturbed": [_disturbed(entry) for entry in ranking],
-        "failed": [str(entry.failed_runs) for entry in ranking],
-    }
-    if not any(map(has_doubtful_runs, ranking)) or all(entry.unknown == entry.runs for entry in ranking):
-        del columns["disturbed"]
-    if not any(entry.failed_runs for entry in ranking):
-        del columns["failed"]
-    if all(entry.runs == 1 for entry in ranking):
-        del columns["slowest to fastest"]
-        return {("GFLOPS" if head == "median GFLOPS" else head): cells for head, cells in columns.items()}
-    return columns
-
-
-def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -> dict[str, list[str]]:
-    """Return the columns with estimates, by head; none where nothing but its own runs tells of a configuration.
-
-    What is at least expected of disturbed runs is that of the fastest, and not their median.
-    """
-    if all(entry.believed_gflops is None and (entry.disturbance is None or entry.runs == 1) for entry in ranking):
-        return {}
-    columns = {
-        "expected GFLOPS": [
-            f"{'' if one.disturbance is None else 'at least '}{rate_text(one.expected_gflops)}" for one in ranking
-        ]
-    }
-    if any(intervals):
-        columns["95 % interval"] = ["-".join(map(rate_text, ends)) if ends else "" for ends in intervals]
-    return columns
+def _differing(entry: Ranked, first: Ranked, names: Sequence[str]) -> str:
+    """Write what differs from the first; of the first itself all."""
+    differ = [name for name in names if entry.params.get(name) != first.params.get(name)]
+    return named_values(entry.params, differ or names, " ")
 
 
 def _disturbed(entry: Ranked) -> str:

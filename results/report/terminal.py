@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from .model import Column, Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
+from .model import Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
 
 STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red", Tone.CAUTION: "yellow"}
 ROOM_FOR_BARS = 100
@@ -87,8 +87,8 @@ def print_table(console: Console, table: Table) -> None:
     Facts, which have two columns without heads, are lines where no terminal draws them, as sentences are.
     """
     if table.headless and len(table.columns) == 2 and not console.is_terminal:
-        title = [table.title] if table.title else []
-        for line in (*title, *(f"{name}: {text}".replace("\n", "\n  ") for name, text in table.rows)):
+        facts = (f"{name}: {text}".replace("\n", "\n  ") for name, text in table.rows)
+        for line in filter(None, (table.title, *facts)):
             console.print(line, soft_wrap=True)
         return
     if can_draw(console) and console.width >= ROOM_FOR_BARS:
@@ -96,8 +96,11 @@ def print_table(console: Console, table: Table) -> None:
     narrow = table.narrow is not None and not _fits(table, console.width)
     for piece in _pieces(table.only(table.narrow or ()) if narrow else table, console.width):
         console.print(_rich(piece, console.width))
-    for line in table.below if narrow else ():
-        console.print(line)
+    head = "" if table.columns[0].words else table.columns[0].name
+    for first, *others in table.rows if narrow and table.below else ():
+        beside = zip(table.columns[1:], others, strict=True)
+        told = [f"{one.name} {cell}".strip() for one, cell in beside if cell and one.name not in (table.narrow or ())]
+        say(console, f"{head} {first}: {', '.join(told)}".lstrip())
 
 
 def _fits(table: Table, width: int) -> bool:
@@ -110,23 +113,18 @@ def _room(table: Table, width: int) -> int:
     return width - 1 - BORDER * len(table.columns)
 
 
-def _lengths(table: Table) -> list[tuple[int, int]]:
+def _lengths(table: Table) -> Iterator[tuple[int, int]]:
     """Count, for each column, the fewest characters that it needs, and those of its longest cell."""
-    return [_length(column, [row[number] for row in table.rows]) for number, column in enumerate(table.columns)]
-
-
-def _length(column: Column, cells: Sequence[str]) -> tuple[int, int]:
-    texts = (_head(column), *cells)
-    most = max(cell_len(line) for text in texts for line in text.split("\n"))
-    if column.wrap is Wrap.NEVER:
-        return most, most
-    word = max((cell_len(word) for text in texts for word in text.split()), default=0)
-    return word if column.wrap is Wrap.AT_WORDS else min(word, FOLDED), most
+    for number, column in enumerate(table.columns):
+        texts = (column.short or column.name, *(row[number] for row in table.rows))
+        most = max(cell_len(line) for text in texts for line in text.split("\n"))
+        word = max((cell_len(word) for text in texts for word in text.split()), default=0)
+        yield {Wrap.NEVER: most, Wrap.ANYWHERE: min(word, FOLDED)}.get(column.wrap or Wrap.AT_WORDS, word), most
 
 
 def _widths(table: Table, width: int) -> list[int] | None:
     """Characters of each column where the widest ones break their cells; None where words have no room."""
-    lengths, room = _lengths(table), _room(table, width)
+    lengths, room = list(_lengths(table)), _room(table, width)
     if sum(least for least, _ in lengths) > room:
         return None
     level = room
@@ -174,18 +172,13 @@ def _piece(table: Table, first: int, last: int) -> Table:
     )
 
 
-def _head(column: Column) -> str:
-    """Return what a terminal prints above a column."""
-    return column.name if column.short is None else column.short
-
-
 def _rich(table: Table, width: int) -> RichTable:
     shown = RichTable(title=table.title or None, title_justify="left", show_header=not table.headless)
     shown.caption, shown.caption_justify = table.caption or None, "left"
     widths = None if _fits(table, width) else _widths(table, width)
     for number, column in enumerate(table.columns):
         shown.add_column(
-            _head(column),
+            column.short or column.name,
             justify="left" if column.words else "right",
             overflow="fold",
             no_wrap=column.wrap is Wrap.NEVER,

@@ -45,14 +45,12 @@ def to_markdown(report: Report) -> str:
 
 def table_lines(table: Table) -> str:
     """Render a table as Markdown, with all its columns."""
-    heads = [column.name for column in table.columns]
-    marks = ["---" for _ in heads]
     rows = (
         [(f"[{row[0]}]({link})", *row[1:]) for row, link in zip(table.rows, table.links, strict=True)]
         if table.links
         else table.rows
     )
-    return "\n".join([_line(heads), "|" + "".join(f"{mark}|" for mark in marks), *map(_line, rows)])
+    return "\n".join([_line(one.name for one in table.columns), "|" + "---|" * len(table.columns), *map(_line, rows)])
 
 
 def _line(cells: Iterable[str]) -> str:

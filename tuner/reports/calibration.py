@@ -5,13 +5,37 @@ from collections.abc import Sequence
 from statistics import median
 
 from results.disturbance import Conditions
-from results.report.model import Figure, Part, Sentence, Series, Table, columns
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, facts_of, table_of
 from runners.virtual.cluster import VirtualCluster
 
 from ..simulation.calibration import Check, agreement_of
 from ..simulation.cluster import cluster_dict
 
 PARAMETERS = ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")
+FIELDS: tuple[Column[Check], ...] = (
+    Column("", lambda check: dict(check.params), None, "params"),
+    Column("", lambda check: list(check.gflops), None, "gflops"),
+    Column("", lambda check: check.reason, None, "reason"),
+    Column("N", lambda check: check.params["N"]),
+    Column("NB", lambda check: check.params["NB"]),
+    Column("grid", lambda check: check.params["grid"], words=True),
+    Column("DEPTH", lambda check: check.params["DEPTH"]),
+    Column("SWAP", lambda check: check.params["SWAP"], words=True),
+    Column("NBMIN", lambda check: check.params["NBMIN"]),
+    Column(
+        "real GFLOPS",
+        lambda check: _at("least", check, f"{median(check.gflops):.2f}") if check.gflops else check.reason,
+    ),
+    Column("runs", lambda check: len(check.gflops)),
+    Column("", lambda check: check.simulated.gflops, None, "predicted_gflops"),
+    Column(
+        "predicted", lambda check: f"{check.simulated.gflops:.2f}" if check.simulated.gflops else check.simulated.reason
+    ),
+    Column("error", lambda check: None if check.error is None else _at("most", check, f"{check.error:+.1%}")),
+    Column("", lambda check: check.error, None, "error"),
+    Column("", lambda check: check.conditions.value, None, "conditions"),
+)
+"""What is told of each check."""
 
 
 def calibration_parts(checks: Sequence[Check]) -> tuple[Part, ...]:
@@ -25,19 +49,12 @@ def calibration_parts(checks: Sequence[Check]) -> tuple[Part, ...]:
 
 def check_table(checks: Sequence[Check]) -> Table:
     """Real runs beside what the model says of them."""
-    return Table(
-        title="HPL runs that nothing was fitted to",
-        columns=columns(*PARAMETERS, "real GFLOPS", "runs", "predicted", "error", words={"grid", "SWAP"}),
-        rows=tuple(_cells(check) for check in checks),
-    )
+    return table_of("HPL runs that nothing was fitted to", FIELDS, checks)
 
 
-def _cells(check: Check) -> tuple[str, ...]:
-    least, most = ("at least ", "at most ") if check.conditions is Conditions.DISTURBED else ("", "")
-    real = f"{least}{median(check.gflops):.2f}" if check.gflops else check.reason
-    predicted = f"{check.simulated.gflops:.2f}" if check.simulated.gflops else check.simulated.reason
-    error = "" if check.error is None else f"{most}{check.error:+.1%}"
-    return (*(str(check.params[name]) for name in PARAMETERS), real, str(len(check.gflops)), predicted, error)
+def _at(bound: str, check: Check, figure: str) -> str:
+    """Say that a figure of disturbed runs is a bound only."""
+    return f"at {bound} {figure}" if check.conditions is Conditions.DISTURBED else figure
 
 
 def verdict(checks: Sequence[Check]) -> str | None:
@@ -77,15 +94,5 @@ def calibration_facts(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[
         "cluster": cluster_dict(cluster),
         "median_error": found.median_error if found else None,
         "largest_error": found.largest_error if found else None,
-        "checks": [
-            {
-                "params": dict(check.params),
-                "gflops": list(check.gflops),
-                "reason": check.reason,
-                "predicted_gflops": check.simulated.gflops,
-                "error": check.error,
-                "conditions": check.conditions.value,
-            }
-            for check in checks
-        ],
+        "checks": [facts_of(FIELDS, check) for check in checks],
     }

@@ -9,7 +9,19 @@ from itertools import combinations
 from results.metrics import rate_text
 from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
-from results.report.model import Column, Figure, Folded, Heading, Part, Sentence, Series, Table, Tone, Wrap, columns
+from results.report.model import (
+    Column,
+    Figure,
+    Folded,
+    Heading,
+    Part,
+    Sentence,
+    Series,
+    Table,
+    Tone,
+    Wrap,
+    table_of,
+)
 from results.report.ranking_table import named_values
 from results.stats.compare import LEVEL, Contrast, in_percent
 from results.stats.headline import disturbed_sentence
@@ -23,8 +35,6 @@ from ..words import counted, listed
 
 MOST_SENTENCES = 6
 """Most pairs of which each has sentences of its own."""
-WORDS = frozenset({"A", "B", "test", "verdict"})
-"""Columns of the table of pairs that hold words."""
 TESTS = {"paired": "paired t, by rounds", "rounds": "by rounds, as `blas`", "welch": "Welch's t", "none": "none"}
 MOST_RUNS = 100
 """More runs than these are asked of nobody: the runs are too noisy then."""
@@ -149,7 +159,7 @@ class Comparison:
             {
                 "sides": [_side_facts(one), _side_facts(other)],
                 "effect_percent": contrast.effect_percent,
-                "interval_percent": None if contrast.exact or untold else _listed(contrast.interval_percent),
+                "interval_percent": _listed(_interval(one, other, contrast)),
                 "test": contrast.test,
                 "p": None if untold else contrast.p,
                 "p_holm": None if untold else contrast.p_holm,
@@ -180,29 +190,19 @@ class Comparison:
     def _side_table(self) -> Table:
         """Build the table of the best configurations, with the parameters in which they differ."""
         names = varying([side.best for side in self.sides]) or sorted(self.sides[0].best.params)
-        rows = [
-            (
-                side.name,
-                rate_text(side.best.median_gflops),
-                str(side.best.runs),
-                named_values(side.best.params, names),
-            )
-            for side in self.sides
-        ]
-        heads = columns("side", "median GFLOPS", "runs", "configuration", words={"side", "configuration"})
-        return Table("Each side at its best", heads, tuple(rows))
+        shown: tuple[Column[Side], ...] = (
+            Column("side", lambda side: side.name, words=True),
+            Column("median GFLOPS", lambda side: side.best.median_gflops, rate_text),
+            Column("runs", lambda side: side.best.runs),
+            Column("configuration", lambda side: named_values(side.best.params, names), words=True),
+        )
+        return table_of("Each side at its best", shown, self.sides)
 
     def _pair_table(self) -> Table:
         """Build the table of pairs."""
-        columns = ("A", "B", "difference %", "95 % interval", "p (Holm)", "test", "runs", "verdict")
-        heads = tuple(
-            Column(name, words=name in WORDS, wrap=Wrap.ANYWHERE if name in "AB" else Wrap.AT_WORDS) for name in columns
-        )
-        rows = tuple(_row(one, other, contrast) for one, other, contrast in self.pairs)
         tested = sum(contrast.p is not None for contrast in self.contrasts)
         caption = f"p is corrected for {tested} tests, intervals are not." if tested > 1 else ""
-        narrow = ("A", "B", "difference %", "95 % interval", "p (Holm)", "verdict")
-        return Table("Rate of A against that of B", heads, rows, narrow=narrow, caption=caption)
+        return table_of("Rate of A against that of B", PAIRS, self.pairs, caption=caption)
 
     def _figure(self) -> Figure:
         """Draw the rates of each side as points."""
@@ -382,28 +382,41 @@ def _untested(one: Side, other: Side, contrast: Contrast) -> str:
     return f"{said}without a test, assuming that runs of {unknown[0].name} differ by {USUAL_NOISE:.0%}, as usual."
 
 
-def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
-    untold = bool(_untold(one, other))
-    ends, p = (None, None) if untold else (contrast.interval_percent, contrast.p_holm)
-    verdict = "none shown" if contrast.interval or contrast.exact else "not known"
-    if untold:
-        verdict = "cannot be told"
-    elif contrast.shown:
-        faster = "A faster" if contrast.effect > 0 else "B faster"
+def _verdict(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say in a few words which of two is faster."""
+    faster = "A faster" if contrast.effect > 0 else "B faster"
+    if _untold(one, other):
+        return "cannot be told"
+    if contrast.shown:
         sure = contrast.exact or (contrast.p_holm is not None and not (one.best.unknown or other.best.unknown))
-        verdict = faster if sure else f"{faster}, probably"
-    elif contrast.occasions and contrast.seen_on_these_occasions:
-        verdict = f"{'A' if contrast.effect > 0 else 'B'} faster, only then"
-    return (
-        one.name,
-        other.name,
-        f"{contrast.effect_percent:+.2f}",
-        "none" if contrast.exact or ends is None else f"{ends[0]:+.2f} to {ends[1]:+.2f}",
-        "" if p is None else "<0.0001" if p < 0.0001 else f"{p:.2g}",
-        TESTS[contrast.test],
-        f"{contrast.runs[0]}, {contrast.runs[1]}",
-        verdict,
-    )
+        return faster if sure else f"{faster}, probably"
+    if contrast.occasions and contrast.seen_on_these_occasions:
+        return f"{faster}, only then"
+    return "none shown" if contrast.interval or contrast.exact else "not known"
+
+
+def _interval(one: Side, other: Side, contrast: Contrast) -> tuple[float, float] | None:
+    """The ends of the difference in percent; None where they are not told."""
+    return None if contrast.exact or _untold(one, other) else contrast.interval_percent
+
+
+PAIRS: tuple[Column[tuple[Side, Side, Contrast]], ...] = (
+    Column("A", lambda pair: pair[0].name, words=True, wrap=Wrap.ANYWHERE),
+    Column("B", lambda pair: pair[1].name, words=True, wrap=Wrap.ANYWHERE),
+    Column("difference %", lambda pair: pair[2].effect_percent, "+.2f"),
+    Column(
+        "95 % interval", lambda pair: _interval(*pair), lambda ends: f"{ends[0]:+.2f} to {ends[1]:+.2f}", none="none"
+    ),
+    Column(
+        "p (Holm)",
+        lambda pair: None if _untold(*pair[:2]) else pair[2].p_holm,
+        lambda p: "<0.0001" if p < 0.0001 else f"{p:.2g}",
+    ),
+    Column("test", lambda pair: TESTS[pair[2].test], words=True, aside=True),
+    Column("runs", lambda pair: ", ".join(map(str, pair[2].runs)), aside=True),
+    Column("verdict", lambda pair: _verdict(*pair), words=True),
+)
+"""What a table tells of each two sides."""
 
 
 def _side_facts(side: Side) -> dict[str, object]:

@@ -1,18 +1,34 @@
 """The report of `hpltune predict`: designs of clusters side by side."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from results.metrics import four_digits
-from results.report.model import Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap, columns
+from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Wrap, facts_of, table_of
 
 from ..simulation.design import Prediction
 from .virtual_cluster import caution, cluster_table, computed
 
-NARROW = ("design", "GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
-"""Columns that a narrow page shows; the other figures stand below the table."""
-WORDS = frozenset({"design", "grid", "blas"})
-PARAMETERS = ("N", "NB", "grid", "blas")
-"""Parameters of the best configuration that have a column."""
+FIELDS: tuple[Column[Prediction], ...] = (
+    Column("design", lambda one: one.design.name, key="design", words=True),
+    Column("nodes", lambda one: one.nodes, key="nodes", aside=True),
+    Column("", lambda one: one.nodes_used, None, "nodes_used"),
+    Column("price $", lambda one: one.price_usd, ",.0f", "price_usd", aside=True),
+    Column("", lambda one: one.power_w, None, "power_w"),
+    Column("", lambda one: one.rpeak_gflops, None, "rpeak_gflops"),
+    Column("GFLOPS", lambda one: one.gflops, four_digits, "gflops"),
+    Column("% of peak", lambda one: one.merit.percent_of_peak, ".1f", "percent_of_peak"),
+    Column("", lambda one: one.above_peak, None, "above_peak"),
+    Column("$/GFLOPS", lambda one: one.merit.usd_per_gflops, four_digits, "usd_per_gflops"),
+    Column("MFLOPS/W", lambda one: one.merit.mflops_per_watt, four_digits, "mflops_per_watt"),
+    Column("", lambda one: one.study, None, "study"),
+    Column("", lambda one: dict(one.best.params), None, "params"),
+    Column("N", lambda one: one.best.params["N"], aside=True),
+    Column("NB", lambda one: one.best.params["NB"], aside=True),
+    Column("grid", lambda one: one.best.params["grid"], words=True, aside=True),
+    Column("blas", lambda one: one.best.params["blas"], words=True, aside=True),
+)
+"""What is told of each design."""
 
 
 def design_parts(predictions: Sequence[Prediction]) -> tuple[Part, ...]:
@@ -20,50 +36,15 @@ def design_parts(predictions: Sequence[Prediction]) -> tuple[Part, ...]:
     if not predictions:
         return ()
     sentences = [sentence for prediction in predictions for sentence in _sentences(prediction)]
-    return (_table(predictions), *sentences, *design_figures(predictions))
+    most = max(prediction.gflops for prediction in predictions)
+    best = [place for place, prediction in enumerate(predictions) if prediction.gflops == most]
+    table = table_of("Tuned in simulation", FIELDS, predictions, bold=best, wrap=Wrap.ANYWHERE)
+    return (replace(table, below=True), *sentences, *design_figures(predictions))
 
 
 def design_facts(predictions: Sequence[Prediction]) -> list[object]:
     """The figures of each design for scripts."""
-    return [_facts(prediction) for prediction in predictions]
-
-
-def _table(predictions: Sequence[Prediction]) -> Table:
-    rows = [_cells(prediction) for prediction in predictions]
-    best = max(prediction.gflops for prediction in predictions)
-    rest = [name for name in rows[0] if name not in NARROW]
-    return Table(
-        title="Tuned in simulation",
-        columns=columns(*rows[0], words=WORDS, wrap=Wrap.ANYWHERE),
-        rows=tuple(tuple(row.values()) for row in rows),
-        bold=frozenset(number for number, prediction in enumerate(predictions) if prediction.gflops == best),
-        narrow=NARROW,
-        below=tuple(
-            f"{row['design']}: " + ", ".join(f"{name} {row[name]}" for name in rest if row[name]) for row in rows
-        ),
-    )
-
-
-def _cells(prediction: Prediction) -> dict[str, str]:
-    merit = prediction.merit
-    return {
-        "design": prediction.design.name,
-        "nodes": str(prediction.nodes),
-        "price $": _number(prediction.price_usd, ",.0f"),
-        "GFLOPS": four_digits(prediction.gflops),
-        "% of peak": _number(merit.percent_of_peak, ".1f"),
-        "$/GFLOPS": _four(merit.usd_per_gflops),
-        "MFLOPS/W": _four(merit.mflops_per_watt),
-        **{name: str(prediction.best.params[name]) for name in PARAMETERS},
-    }
-
-
-def _four(value: float | None) -> str:
-    return "" if value is None else four_digits(value)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+    return [facts_of(FIELDS, prediction) for prediction in predictions]
 
 
 def _sentences(prediction: Prediction) -> list[Sentence]:
@@ -100,24 +81,6 @@ def design_figures(predictions: Sequence[Prediction]) -> list[Figure]:
         Figure("Price of the whole design for each GFLOPS", "design", "$/GFLOPS", (costs,), lying=True),
         Figure("GFLOPS against price", "price in $", "simulated GFLOPS", (points,)),
     ]
-
-
-def _facts(prediction: Prediction) -> dict[str, object]:
-    return {
-        "design": prediction.design.name,
-        "nodes": prediction.nodes,
-        "nodes_used": prediction.nodes_used,
-        "price_usd": prediction.price_usd,
-        "power_w": prediction.power_w,
-        "rpeak_gflops": prediction.rpeak_gflops,
-        "gflops": prediction.gflops,
-        "percent_of_peak": prediction.merit.percent_of_peak,
-        "above_peak": prediction.above_peak,
-        "usd_per_gflops": prediction.merit.usd_per_gflops,
-        "mflops_per_watt": prediction.merit.mflops_per_watt,
-        "study": prediction.study,
-        "params": dict(prediction.best.params),
-    }
 
 
 def design_page(predictions: Sequence[Prediction], simulator: str | None, command: str) -> tuple[Part, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from results.metrics import four_digits
 from results.record import Study
-from results.report.model import Matrix, Part, Sentence, Table, columns
+from results.report.model import Column, Matrix, Part, Sentence, Table, columns, table_of
 from results.report.ranking_table import named_values
 from results.stats.intervals import half_95
 
@@ -47,7 +47,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     ]
     pairs = telling_pairs(found.pairs)[:SHOWN_PAIRS]
     none = Sentence("These runs show no two parameters that depend on each other.")
-    parts += [_pairs(pairs) if pairs else none, *strongest]
+    together = table_of("What goes together", PAIRS, pairs, caption=f"{PLUS_MINUS} {MEANS_H}")
+    parts += [together if pairs else none, *strongest]
     best = named_values(found.best, found.names, " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
     rate = f", {four_digits(found.best_gflops)} GFLOPS" if found.best_gflops else ""
@@ -121,24 +122,16 @@ def glossary(found: Explanation) -> dict[str, str]:
 
 
 def _effects(study: Study, found: Explanation) -> Table:
-    rows = (
-        (
-            effect.name,
-            f"{100 * effect.share:.0f} ± {half_95(100 * effect.sd):.0f} %",
-            f"{100 * effect.total:.0f} %",
-            _value(effect, 0),
-            f"{found.best_run.get(effect.name, '')}",
-            _value(effect, -1) if len(effect.ran) > 1 else "",
-        )
-        for effect in found.effects
+    shown: tuple[Column[Effect], ...] = (
+        Column("parameter", lambda effect: effect.name, words=True),
+        Column("alone", lambda effect: f"{100 * effect.share:.0f} ± {half_95(100 * effect.sd):.0f} %"),
+        Column("with others", lambda effect: f"{100 * effect.total:.0f} %"),
+        Column("best on average", lambda effect: _value(effect, 0), words=True),
+        Column("in the best run", lambda effect: found.best_run.get(effect.name), words=True),
+        Column("worst on average", lambda effect: _value(effect, -1) if len(effect.ran) > 1 else None, words=True),
     )
-    heads = ("parameter", "alone", "with others", "best on average", "in the best run", "worst on average")
-    return Table(
-        f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}",
-        columns(*heads, words={*heads} - {"alone", "with others"}),
-        tuple(rows),
-        caption=PLUS_MINUS,
-    )
+    title = f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}"
+    return table_of(title, shown, found.effects, caption=PLUS_MINUS)
 
 
 def _value(effect: Effect, place: int) -> str:
@@ -172,21 +165,6 @@ def apart(found: Explanation) -> list[str]:
     ]
 
 
-def _pairs(pairs: Sequence[Pair]) -> Table:
-    rows = (
-        (
-            f"{pair.one} x {pair.other}",
-            f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} %",
-            f"{pair.h:.2f} ± {half_95(pair.h_sd):.2f}",
-            depends(pair),
-        )
-        for pair in pairs
-    )
-    heads = ("pair", "only together", "H", "best value by the other's")
-    shown = columns(*heads, words=(heads[0], heads[-1]))
-    return Table("What goes together", shown, tuple(rows), caption=f"{PLUS_MINUS} {MEANS_H}")
-
-
 def depends(pair: Pair) -> str:
     """Name the best values, as "NB 232 with blis, 192 with openblas", or say that it is the same for all."""
     chosen: dict[str, list[str]] = {}
@@ -195,6 +173,15 @@ def depends(pair: Pair) -> str:
     if len(chosen) == 1:
         return f"{pair.one} {next(iter(chosen))} for every {pair.other}"
     return f"{pair.one} " + ", ".join(f"{one} with {'/'.join(others)}" for one, others in chosen.items())
+
+
+PAIRS: tuple[Column[Pair], ...] = (
+    Column("pair", lambda pair: f"{pair.one} x {pair.other}", words=True),
+    Column("only together", lambda pair: f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} %"),
+    Column("H", lambda pair: f"{pair.h:.2f} ± {half_95(pair.h_sd):.2f}"),
+    Column("best value by the other's", depends, words=True),
+)
+"""What a table tells of each two parameters."""
 
 
 def untested(found: Explanation) -> str:
@@ -208,7 +195,7 @@ def one_by_one_parts(found: Explanation) -> list[Part]:
     way = found.one_at_a_time
     parts: list[Part] = [_sweeps(way), Sentence(cost(found)), Sentence(verdict(way))]
     if not way.found:
-        parts.append(_missed(way.missed))
+        parts.append(table_of("", MISSED, way.missed, caption=PLUS_MINUS))
         if way.together:
             parts.append(Sentence(why(way)))
     elsewhere = other_starts(found)
@@ -267,18 +254,18 @@ def other_starts(found: Explanation) -> str | None:
     )
 
 
-def _missed(missed: Sequence[MissedValue]) -> Table:
-    rows = []
-    for one in missed:
-        left_at, best = ("" if value is None else f"{value}" for value in (one.left_at, one.best))
-        gain, back = _percent(one.gain_percent, one.gain_sd), _percent(one.back_percent, one.back_sd)
-        rows.append((one.name, left_at, best, gain, back))
-    names = ("missed", "ends at", "best", "changed there alone", "changed back in the best")
-    return Table("", columns(*names, words=names[:3]), tuple(rows), caption=PLUS_MINUS)
-
-
 def _percent(percent: float | None, sd: float | None) -> str:
     return "not valid" if percent is None else f"{percent:+.1f} ± {half_95(sd or 0.0):.1f} %"
+
+
+MISSED: tuple[Column[MissedValue], ...] = (
+    Column("missed", lambda one: one.name, words=True),
+    Column("ends at", lambda one: one.left_at, words=True),
+    Column("best", lambda one: one.best, words=True),
+    Column("changed there alone", lambda one: _percent(one.gain_percent, one.gain_sd)),
+    Column("changed back in the best", lambda one: _percent(one.back_percent, one.back_sd)),
+)
+"""What a table tells of each value that was missed."""
 
 
 def why(way: OneByOne) -> str:

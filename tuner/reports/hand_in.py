@@ -6,7 +6,7 @@ from datetime import date
 
 from hpl.params import Scalar
 from results.metrics import rate_text
-from results.report.model import Blank, Copied, Folded, Heading, Part, Report, Sentence, Table
+from results.report.model import Blank, Copied, Folded, Heading, Part, Report, Sentence, Wrap, table_of
 from runners.virtual.cluster import VirtualCluster
 
 from ..simulation.lesson import LessonStep
@@ -14,13 +14,13 @@ from ..simulation.lesson_book import KeptAnswer
 from ..simulation.reproduction import ComparedTest, PublishedTest, PublishedTuning
 from ..words import counted, listed
 from .lesson import answer_parts
-from .reproduction import article_facts, reproduction_facts, sentences, test_figures, test_table
+from .reproduction import article_facts, reproduction_facts, sentences, test_fields, test_figures
 from .study_page import StudyPage
 from .virtual_cluster import cluster_sentence, cluster_table, virtual_cluster_of
 
-COLUMNS = ("test", "published", "simulated", "error", "", "what", "N", "NB", "grid", "% of peak")
-"""Of the table of all tests: a narrow page shows the first ones."""
-HEADS = {"grid": "P x Q", "": "is"}
+COLUMNS = ("test", "published", "simulated", "error", "", "with", "N", "NB", "grid", "% of peak")
+"""Of the table of all tests."""
+HEADS = {"grid": "P x Q", "with": "what", "": "is"}
 CALLED = {"grid": "P x Q", "blas": "BLAS", "net.network": "network", "net.mtu": "MTU"}
 """What a page calls parameters; others keep their name."""
 NETWORK = "net.network"
@@ -82,15 +82,11 @@ class HandInPage:
 
     def _all_tests(self) -> Iterator[Part]:
         """All tests, published beside simulated."""
-        whole = test_table(self.published, self.tests)
-        places = [[column.name for column in whole.columns].index(name) for name in COLUMNS]
-        heads = [
-            replace(whole.columns[place], name=HEADS.get(name, name))
-            for place, name in zip(places, COLUMNS, strict=True)
-        ]
-        rows = tuple(tuple(row[place] for place in places) for row in whole.rows)
+        known = test_fields(self.published.best["price_usd"])
+        told = {column.name: column for column in known if column.form is not None}
+        shown = [replace(told[name], name=HEADS.get(name, name), aside=False) for name in COLUMNS]
         yield Heading("All tests, published beside simulated")
-        yield Table("Table 1: GFLOPS", tuple(heads), rows, caption=FITTED)
+        yield table_of("Table 1: GFLOPS", shown, self.tests, wrap=Wrap.ANYWHERE, caption=FITTED)
         yield from test_figures(self.tests)
         yield from (Sentence(text) for text in sentences(self.published, self.tests, prices=False))
         yield Sentence(HONEST)

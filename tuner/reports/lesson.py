@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from results.metrics import rate_text
-from results.report.model import Heading, Part, Report, Sentence, Table, columns
+from results.report.model import Column, Heading, Part, Report, Sentence, Table, facts_of, table_of
 
 from ..simulation.lesson import Lesson, LessonStep
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
-from ..simulation.reproduction import PublishedTuning
+from ..simulation.reproduction import PublishedTest, PublishedTuning
 from ..words import counted
 
 
@@ -30,29 +30,30 @@ def answer_parts(step: LessonStep, answer: KeptAnswer, published: PublishedTunin
 def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning) -> Table:
     """The runs of a step, simulated beside published; the fastest stands out."""
     fastest = max(range(len(answer.runs)), key=lambda place: answer.runs[place].gflops)
-    told = any(run.test is not None for run in answer.runs)
-    names = (step.parameter, "simulated", "published", "")[: 4 if told else 2]
-    rows = tuple(_cells(run, published)[: len(names)] for run in answer.runs)
-    return Table(
-        "GFLOPS", columns(*names, words={step.parameter, ""}), rows, bold=frozenset({fastest} if len(rows) > 1 else ())
+    tests: dict[int | None, PublishedTest] = {
+        run.test: published.test(run.test) for run in answer.runs if run.test is not None
+    }
+    shown: tuple[Column[KeptRun], ...] = (
+        Column(step.parameter, lambda run: run.value, words=True),
+        Column("simulated", lambda run: run.gflops, rate_text),
+        Column("published", lambda run: tests.get(run.test), lambda test: f"{test.gflops:g}", optional=True),
+        Column("", lambda run: tests.get(run.test), _role, words=True, optional=True),
     )
+    return table_of("GFLOPS", shown, answer.runs, bold=[fastest] if len(answer.runs) > 1 else ())
 
 
-def _cells(run: KeptRun, published: PublishedTuning) -> tuple[str, ...]:
-    """A run as a row, with the published test that has the same values."""
-    if run.test is None:
-        return run.value, rate_text(run.gflops), "", ""
-    test = published.test(run.test)
-    return run.value, rate_text(run.gflops), f"{test.gflops:g}", f"test {test.number}, {test.role}"
+def _role(test: PublishedTest) -> str:
+    return f"test {test.number}, {test.role}"
 
 
 def guesses_table(book: LessonBook) -> Table:
     """All guesses beside their answers."""
-    rows = tuple(
-        (step.title, _guessed(step, answer.guess), _guessed(step, step.result(answer.rates)))
-        for step, answer in book.answered()
+    shown: tuple[Column[tuple[LessonStep, KeptAnswer]], ...] = (
+        Column("step", lambda one: one[0].title, words=True),
+        Column("your guess", lambda one: _guessed(one[0], one[1].guess), words=True),
+        Column("simulated", lambda one: _guessed(one[0], one[0].result(one[1].rates)), words=True),
     )
-    return Table("Your guesses", columns("step", "your guess", "simulated"), rows)
+    return table_of("Your guesses", shown, list(book.answered()))
 
 
 def _guessed(step: LessonStep, text: str | None) -> str:
@@ -64,15 +65,19 @@ def _guessed(step: LessonStep, text: str | None) -> str:
 
 def lessons_report(books: Sequence[LessonBook]) -> Report:
     """All lessons, and how far somebody is in each."""
-    rows = tuple(
-        (book.lesson.name, book.lesson.title, f"{len(book.answered())} of {counted(len(book.lesson.steps), 'step')}")
-        for book in books
-    )
-    facts: list[object] = [
-        {"lesson": book.lesson.name, "steps": len(book.lesson.steps), "done": len(book.answered())} for book in books
-    ]
+    facts: list[object] = [facts_of(BOOKS, book) for book in books]
     then = Sentence(" ".join(map(_then, books)))
-    return Report("Lessons", (Table("Lessons", columns("lesson", "about", "done"), rows), then), facts)
+    return Report("Lessons", (table_of("Lessons", BOOKS, books), then), facts)
+
+
+BOOKS: tuple[Column[LessonBook], ...] = (
+    Column("lesson", lambda book: book.lesson.name, key="lesson", words=True),
+    Column("about", lambda book: book.lesson.title, words=True),
+    Column("", lambda book: len(book.lesson.steps), None, "steps"),
+    Column("", lambda book: len(book.answered()), None, "done"),
+    Column("done", lambda book: f"{len(book.answered())} of {counted(len(book.lesson.steps), 'step')}", words=True),
+)
+"""What is told of each lesson."""
 
 
 def _then(book: LessonBook) -> str:

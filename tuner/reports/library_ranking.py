@@ -2,13 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from results.disturbance import Conditions
 from results.record import SMALLER_RUNS, Study, TrialRecord
-from results.report.model import Figure, Part, Sentence, Series, Table, Wrap, columns
-from results.report.ranking_table import NUMBERS, named_values
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap, table_of
+from results.report.ranking_table import named_values, parameter_columns
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.ranking import Ranked, varying
 from results.store.store import Store
@@ -198,31 +198,22 @@ class LibraryRanking:
         built = {str(self.best[name].params.get(PROGRAM)) for name in names if name not in self.programs}
         apart = TOLD_APART | ({PROGRAM} if len(built) < 2 else frozenset())
         params = [name for name in varying(entries) if name not in apart] if len(entries) > 1 else []
-        percents, rounds = self._percents(), self.order.counted
-        cells = {
-            "": [str(number) for number in range(1, len(names) + 1)],
-            self.kind: names,
-            "GFLOPS": [
-                f"{'at least ' if self.best[name].disturbance else ''}{self._gflops(name):.2f}" for name in names
-            ],
-            **({"rounds": [str(rounds) if name not in self.others else "" for name in names]} if rounds else {}),
-            "slower by %": ["", *(self._behind(name) for name in names[1:])],
-            **({"% of peak": [f"{value:.1f}" for value in percents if value]} if all(percents) else {}),
-            **{name: [str(entry.params.get(name, "")) for entry in entries] for name in params},
-        }
-        alike = [name for name in entries[0].params if name not in {*params, "blas", PROGRAM, "threshold"}]
-        words = {self.kind, *(name for name in params if name not in NUMBERS)}
-        return Table(
-            f"{self.title}, each at its own best",
-            columns(*cells, words=words, wrap=Wrap.NEVER),
-            tuple(zip(*cells.values(), strict=True)),
-            bold=frozenset({0}),
-            narrow=tuple(head for head in cells if head not in params),
-            below=tuple(
-                f"{number}  {named_values(entry.params, params)}" for number, entry in enumerate(entries, start=1)
+        percents, rounds = self._percents(), self.order.counted or None
+        shown: list[Column[int]] = [
+            Column("", lambda at: at + 1),
+            Column(self.kind, lambda at: names[at], words=True),
+            Column(
+                "GFLOPS", lambda at: f"{'at least ' if entries[at].disturbance else ''}{self._gflops(names[at]):.2f}"
             ),
-            caption="All have " + named_values(entries[0].params, alike) if alike else "",
-        )
+            Column("rounds", lambda at: None if names[at] in self.others else rounds, optional=True),
+            Column("slower by %", lambda at: self._behind(names[at]) if at else ""),
+            Column("% of peak", lambda at: percents[at] if all(percents) else None, ".1f", optional=True),
+            *parameter_columns(entries, params, aside=True),
+        ]
+        alike = [name for name in entries[0].params if name not in {*params, "blas", PROGRAM, "threshold"}]
+        said = "All have " + named_values(entries[0].params, alike) if alike else ""
+        title, places = f"{self.title}, each at its own best", range(len(names))
+        return replace(table_of(title, shown, places, bold=[0], wrap=Wrap.NEVER, caption=said), below=bool(params))
 
     def _figure(self) -> list[Figure]:
         """The rates of each library, round by round; nothing without rounds."""

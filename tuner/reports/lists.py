@@ -9,7 +9,7 @@ from hpl.params import Scalar
 from results.columns import LISTED, TABLE, cells_of, values_of
 from results.metrics import measured_watts, rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Table, Wrap, facts_table, outcome
+from results.report.model import Column, Table, Wrap, facts_of, facts_table, outcome, table_of
 from results.stats.headline import NO_RATES, HeadlineRates
 from results.store.rows import Row
 from results.store.study_list import Tally
@@ -53,13 +53,6 @@ class Page:
 NEWEST = Page()
 
 
-NUMBERS = frozenset({"trials", "failed", "fastest GFLOPS", "expected GFLOPS"})
-SHORT = {"fastest GFLOPS": "fastest", "expected GFLOPS": "expected"}
-UNBROKEN = frozenset({"state", "engine", "trials", "rates"})
-LESS_TELLING = frozenset({"engine", "failed"})
-"""Columns that a narrow terminal leaves out."""
-
-
 @dataclass(frozen=True)
 class StudyLine:
     """One study of a list.
@@ -74,22 +67,52 @@ class StudyLine:
     tally: Tally
     rates: HeadlineRates | None
 
+    @property
+    def is_usual(self) -> bool:
+        """Whether its rates are of HPL, measured here."""
+        return self.study.workload.is_hpl and not self.study.simulated
+
+    @property
+    def how(self) -> str:
+        """How its rates came about, and of what."""
+        return self.study.how + ("" if self.study.workload.is_hpl else f", {self.study.workload.title}")
+
     def to_json(self) -> dict[str, object]:
         """All that scripts are told of it."""
-        return {
-            "study": self.study.name,
-            "created_at": self.study.created_at.isoformat(),
-            "state": self.state,
-            "space": self.study.space_name,
-            "engine": self.study.engine,
-            "rates": self.study.how,
-            "workload": self.study.workload.name,
-            "tags": list(self.study.notes.tags),
-            "note": self.study.notes.note,
-            "trials": self.tally.trials,
-            "failed": self.tally.failed,
-            **(self.rates.to_json() if self.rates else NO_RATES),
-        }
+        return facts_of(STUDY_FIELDS, self) | (self.rates.to_json() if self.rates else NO_RATES)
+
+
+STUDY_FIELDS: tuple[Column[StudyLine], ...] = (
+    Column("study", lambda line: line.study.name, key="study", words=True),
+    Column("", lambda line: line.study.created_at.isoformat(), None, "created_at"),
+    Column("when", lambda line: line.study.created_at.astimezone(), "%Y-%m-%d %H:%M", words=True),
+    Column("state", lambda line: line.state, key="state", words=True, wrap=Wrap.NEVER),
+    Column("", lambda line: line.study.space_name, None, "space"),
+    Column("engine", lambda line: line.study.engine, key="engine", words=True, wrap=Wrap.NEVER, aside=True),
+    Column("", lambda line: line.study.how, None, "rates"),
+    Column("", lambda line: line.study.workload.name, None, "workload"),
+    Column("", lambda line: list(line.study.notes.tags), None, "tags"),
+    Column("", lambda line: line.study.notes.note, None, "note"),
+    Column("trials", lambda line: line.tally.trials, key="trials", wrap=Wrap.NEVER),
+    Column("failed", lambda line: line.tally.failed, key="failed", wrap=Wrap.NEVER, aside=True),
+    Column("rates", lambda line: line.how, words=True, wrap=Wrap.NEVER),
+    Column(
+        "fastest GFLOPS",
+        lambda line: line.rates and line.rates.fastest_text,
+        wrap=Wrap.NEVER,
+        short="fastest",
+    ),
+    Column(
+        "expected GFLOPS",
+        lambda line: line.rates and line.rates.expected_gflops,
+        rate_text,
+        wrap=Wrap.NEVER,
+        short="expected",
+        optional=True,
+    ),
+    Column("tags", lambda line: " ".join(line.study.notes.tags), words=True, optional=True),
+)
+"""What is told of each study of a list."""
 
 
 def noted_sentences(study: Study) -> list[str]:
@@ -100,42 +123,10 @@ def noted_sentences(study: Study) -> list[str]:
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:
     """Build a table with a row for each study; how rates came about, and of what, is told where that differs."""
-    apart = any(line.study.simulated or not line.study.workload.is_hpl for line in lines)
     estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
-    heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
-    heads += ("expected GFLOPS",) if estimated else ()
-    tagged = any(line.study.notes.tags for line in lines)
-    columns = tuple(
-        Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.AT_WORDS, SHORT.get(head))
-        for head in heads
-    )
     said = "Fastest: of all full runs. Expected: of one more run of no. 1, an estimate." if estimated else ""
-    rows = [_study_row(line, apart=apart)[: len(heads)] for line in lines]
-    if tagged:
-        columns += (Column("tags", words=True),)
-        rows = [(*row, " ".join(line.study.notes.tags)) for row, line in zip(rows, lines, strict=True)]
-    narrow = tuple(column.name for column in columns if column.name not in LESS_TELLING)
-    return Table("", columns, tuple(rows), narrow=narrow, caption=said)
-
-
-def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
-    when = line.study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-    fastest = "" if line.rates is None else line.rates.fastest_text
-    estimate = None if line.rates is None else line.rates.expected_gflops
-    expected = "" if estimate is None else rate_text(estimate)
-    of = "" if line.study.workload.is_hpl else f", {line.study.workload.title}"
-    how = [f"{line.study.how}{of}"] if apart else []
-    return (
-        line.study.name,
-        when,
-        line.state,
-        line.study.engine,
-        str(line.tally.trials),
-        str(line.tally.failed),
-        *how,
-        fastest,
-        expected,
-    )
+    usual = {"rates"} if all(line.is_usual for line in lines) else frozenset[str]()
+    return table_of("", [field for field in STUDY_FIELDS if field.name not in usual], lines, caption=said)
 
 
 KILLED: Final = "killed"
@@ -153,7 +144,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     rates = [record.gflops if record.ranked else None for record in records]
     most = max((rate for rate in rates if rate), default=1.0)
     bars = tuple(None if rate is None else rate / most for rate in rates)
-    columns, cells = [], []
+    columns, cells = list[Column[Any]](), []
     heads = {name: column for name, column in TABLE.items() if column.head and column.is_public}
     known = [(cells_of(values_of(record, heads)), record) for record in records]
     for name, column in heads.items():
@@ -162,7 +153,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
             continue
         is_result, is_figure = name == "gflops", column.kind in {int, float} and name != "gflops"
         wrap = Wrap.NEVER if is_figure else Wrap.ANYWHERE if is_result else Wrap.AT_WORDS  # a reason may hold a path
-        columns.append(Column(column.head, not is_figure, wrap, bars=bars if is_result else ()))
+        columns.append(Column(column.head, words=not is_figure, wrap=wrap, bars=bars if is_result else ()))
         cells.append(told)
     return Table(title, tuple(columns), tuple(zip(*cells, strict=True)))
 

@@ -22,7 +22,8 @@ ENERGY, POWER = "_energy_j", "_power_w"
 def machine_did_table(record: TrialRecord) -> Table | None:
     """Build the table of what was measured during a run; None where nothing was."""
     measured = record.measurements
-    rows = [(row, text) for row, _, tell in _LINES if (text := tell(measured))]
+    there = {"", *measured}
+    rows = [(row, text) for row, (first, *_), tell in _LINES if first in there and (text := tell(measured))]
     known = set[str]().union(*(names for _, names, _ in _LINES))
     rest = sorted(name for name in measured.keys() - known if not name.endswith((ENERGY, POWER)))
     rest = [name for name in rest if not name.startswith(PROGRAM)]
@@ -36,8 +37,6 @@ def machine_did_table(record: TrialRecord) -> Table | None:
 
 
 def _got(measured: Mapping[str, float]) -> str:
-    if "cpu_s" not in measured:
-        return ""
     waited = f", and waited {duration(measured['waited_s'])} for a core" if "waited_s" in measured else ""
     still = (
         f", one of which stood still for {duration(measured['still_s'])}"
@@ -50,14 +49,10 @@ def _got(measured: Mapping[str, float]) -> str:
 
 
 def _switches(measured: Mapping[str, float]) -> str:
-    if "involuntary_switches" not in measured:
-        return ""
     return f"{counted(round(measured['involuntary_switches']), 'time')} another program was given their core"
 
 
 def _others(measured: Mapping[str, float]) -> str:
-    if "foreign_cpu_s" not in measured:
-        return ""
     cores = f" of {counted(round(measured['cores']), 'core')}" if "cores" in measured else ""
     if 0 < measured.get("physical_cores", 0.0) < measured.get("cores", 0.0):
         whole = counted(round(measured["physical_cores"]), "core")
@@ -71,8 +66,6 @@ def _others(measured: Mapping[str, float]) -> str:
 
 
 def _throttling(measured: Mapping[str, float]) -> str:
-    if "throttled_s" not in measured:
-        return ""
     periods = (
         f" in {counted(round(measured['throttled_periods']), 'period')}" if "throttled_periods" in measured else ""
     )
@@ -102,20 +95,17 @@ def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
             yield source, f"{measured[name]:,.0f} J{'' if power_w is None else f', on average {power_w:,.1f} W'}"
 
 
-_LINES: tuple[tuple[str, frozenset[str], Callable[[Mapping[str, float]], str]], ...] = (
-    ("ranks got", frozenset({"cpu_s", "waited_s", "most_waited", "still_s", "least_still_s", "solve_s"}), _got),
-    ("switched", frozenset({"involuntary_switches"}), _switches),
-    ("others took", frozenset({"foreign_cpu_s", "foreign_for_s", "cores", "physical_cores"}), _others),
-    (
-        "hypervisor took",
-        frozenset({"steal_s"}),
-        lambda got: f"{duration(got['steal_s'])} of CPU time" if "steal_s" in got else "",
-    ),
-    ("control group", frozenset({"throttled_s", "throttled_periods"}), _throttling),
-    ("memory", frozenset({"major_faults", "swap_pages", "numa_misses", "huge_page_bytes"}), _memory),
-    ("network", frozenset({"nic_errors", "tcp_retransmits"}), _network),
+_LINES: tuple[tuple[str, tuple[str, ...], Callable[[Mapping[str, float]], str]], ...] = (
+    ("ranks got", ("cpu_s", "waited_s", "most_waited", "still_s", "least_still_s", "solve_s"), _got),
+    ("switched", ("involuntary_switches",), _switches),
+    ("others took", ("foreign_cpu_s", "foreign_for_s", "cores", "physical_cores"), _others),
+    ("hypervisor took", ("steal_s",), lambda got: f"{duration(got['steal_s'])} of CPU time"),
+    ("control group", ("throttled_s", "throttled_periods"), _throttling),
+    ("memory", ("", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"), _memory),
+    ("network", ("", "nic_errors", "tcp_retransmits"), _network),
 )
-"""Rows of the table: each with the measurements that it tells. Those of sensors tell themselves."""
+"""Rows of the table, each with the measurements that it tells: the first must be there, but for "". Those of sensors
+tell themselves."""
 _KINDS = {
     "what ranks got": ("cpu_s",),
     "what others took": ("foreign_cpu_s",),

@@ -1,10 +1,10 @@
 """Published results as a table and as facts, and where a study stands against those of the same machine."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from results.record import Study
-from results.report.model import Column, Table, Wrap
+from results.report.model import Column, Table, Wrap, table_of
 from results.stats.headline import FastestRun
 from results.stats.ranking import hosts_of
 
@@ -168,17 +168,8 @@ def known_table(
         cpu: whether CPUs are told, which need not be where all have the same.
         watts: whether MFLOPS/W are told too.
     """
-    shown = [
-        (Column("machine", words=True, wrap=Wrap.ANYWHERE), [machine.machine for machine in machines]),
-        *([(Column("CPU", words=True, wrap=Wrap.ANYWHERE), [machine.cpu for machine in machines])] if cpu else []),
-        (Column("cores"), [f"{machine.cores:,}" if machine.cores else "" for machine in machines]),
-        (Column("GFLOPS"), [_rate(machine.rmax_gflops) for machine in machines]),
-        (Column("% of peak", short="% peak"), [_number(machine.percent_of_peak) for machine in machines]),
-        *([(Column("MFLOPS/W"), [_number(machine.mflops_per_watt, 0) for machine in machines])] if watts else []),
-    ]
-    rows = tuple(zip(*(cells for _, cells in shown), strict=True))
-    links = tuple(machine.source for machine in machines)
-    return Table(title, tuple(column for column, _ in shown), rows, caption=caption, links=links)
+    shown = [column for column in KNOWN if {"CPU": cpu, "MFLOPS/W": watts}.get(column.name, True)]
+    return replace(table_of(title, shown, machines, caption=caption), links=tuple(one.source for one in machines))
 
 
 def known_json(machine: KnownMachine) -> dict[str, object]:
@@ -190,5 +181,12 @@ def _rate(gflops: float) -> str:
     return f"{gflops:,.0f}" if gflops >= 10_000 else f"{gflops:,.4g}" if gflops < 100 else f"{gflops:,.1f}"
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return "" if value is None else f"{value:,.{digits}f}"
+KNOWN: tuple[Column[KnownMachine], ...] = (
+    Column("machine", lambda one: one.machine, words=True, wrap=Wrap.ANYWHERE),
+    Column("CPU", lambda one: one.cpu, words=True, wrap=Wrap.ANYWHERE),
+    Column("cores", lambda one: one.cores or None, ","),
+    Column("GFLOPS", lambda one: one.rmax_gflops, _rate),
+    Column("% of peak", lambda one: one.percent_of_peak, ",.1f", short="% peak"),
+    Column("MFLOPS/W", lambda one: one.mflops_per_watt, ",.0f"),
+)
+"""What a table tells of each published result."""

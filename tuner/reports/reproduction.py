@@ -1,10 +1,22 @@
 """The report of `hpltune reproduce`: published tests beside simulated ones."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from results.metrics import four_digits, merit
-from results.report.model import Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap, columns
+from results.report.model import (
+    Column,
+    Copied,
+    Figure,
+    Heading,
+    Part,
+    Sentence,
+    Series,
+    Table,
+    Wrap,
+    facts_of,
+    table_of,
+)
 from runners.virtual.cluster import VirtualCluster
 
 from ..machine.peak import model_above_peak
@@ -21,7 +33,16 @@ from ..simulation.reproduction import (
 from ..words import listed
 from .virtual_cluster import cluster_sentence, cluster_table
 
-HEADS = ("setting", "best", "published", "assumed", "loss with it", "worst", "loss with that")
+SETTINGS: tuple[Column[SettingLoss], ...] = (
+    Column("setting", lambda row: row.name, words=True),
+    Column("best", lambda row: row.best, words=True),
+    Column("published", lambda row: row.published, words=True),
+    Column("assumed", lambda row: row.assumed, words=True),
+    Column("loss with it", lambda row: row.loss, ".1%"),
+    Column("worst", lambda row: row.worst, words=True),
+    Column("loss with that", lambda row: row.worst_loss, ".1%"),
+)
+"""What is told of each setting that was changed alone."""
 
 
 def best_found_parts(
@@ -32,11 +53,7 @@ def best_found_parts(
     Args:
         study: what `hpltune show` needs to find the trials.
     """
-    table = Table(
-        title="What you lose by changing one setting of the best configuration",
-        columns=columns(*HEADS, words=[head for head in HEADS if "loss" not in head]),
-        rows=tuple(_best_cells(row) for row in found.settings),
-    )
+    table = table_of("What you lose by changing one setting of the best configuration", SETTINGS, found.settings)
     said = [*remarks(published, found), *_advice_sentences(published, found)]
     return (
         Sentence(_rate_sentence(published, tests, found), unbroken=True),
@@ -77,12 +94,6 @@ def _figures(found: BestFound) -> list[Figure]:
     )
     title = "What one other setting costs"
     return [Figure(title, "setting", "% of the best rate lost", (worst, told), lying=True)]
-
-
-def _best_cells(row: SettingLoss) -> tuple[str, ...]:
-    loss = "" if row.loss is None else f"{row.loss:.1%}"
-    published, assumed = ("" if value is None else str(value) for value in (row.published, row.assumed))
-    return (row.name, str(row.best), published, assumed, loss, str(row.worst), f"{row.worst_loss:.1%}")
 
 
 def remarks(published: PublishedTuning, found: BestFound) -> list[str]:
@@ -128,9 +139,6 @@ def best_found_facts(published: PublishedTuning, found: BestFound) -> dict[str, 
     }
 
 
-NARROW = ("test", "published", "simulated", "error")
-"""Columns of the table of tests that a narrow page shows; the rest stands below the table."""
-WORDS = frozenset({"what", "grid", ""})
 PRICES = {
     "at construction": "",
     "at the article's date": "later_",
@@ -139,6 +147,31 @@ PRICES = {
 """The dates of a price, and how the keys of its figures begin."""
 SummaryRow = tuple[str, float, float | None]
 """A figure of merit by name, as published and as simulated."""
+SUMMARY: tuple[Column[SummaryRow], ...] = (
+    Column("", lambda row: row[0], key="name", words=True),
+    Column("published", lambda row: row[1], ",.10g", "published"),
+    Column("simulated", lambda row: row[2], ".4g", "simulated"),
+)
+
+
+def test_fields(price_usd: float) -> tuple[Column[ComparedTest], ...]:
+    """What is told of each test of a cluster that cost so much."""
+    return (
+        Column("test", lambda row: row.test.number, key="test"),
+        Column("with", lambda row: row.test.what, words=True, aside=True),
+        Column("N", lambda row: row.test.params["N"], aside=True),
+        Column("NB", lambda row: row.test.params["NB"], aside=True),
+        Column("grid", lambda row: row.test.params["grid"], words=True, aside=True),
+        Column("", lambda row: row.test.role, None, "role"),
+        Column("published", lambda row: row.test.gflops, "g", "published_gflops"),
+        Column("% of peak", lambda row: row.test.percent_of_peak, key="published_percent_of_peak", aside=True),
+        Column("$/GFLOPS", lambda row: round(price_usd / row.test.gflops), four_digits, aside=True),
+        Column("", lambda row: price_usd / row.test.gflops, None, "published_usd_per_gflops"),
+        Column("simulated", lambda row: row.simulated.gflops, ".4g", "simulated_gflops", none="failed"),
+        Column("error", lambda row: row.error, "+.1%", "error"),
+        Column("", lambda row: row.test.role, words=True, aside=True),
+        Column("", lambda row: dict(row.test.params), None, "params"),
+    )
 
 
 def comparison_parts(
@@ -168,48 +201,14 @@ def article_facts(published: PublishedTuning) -> list[Sentence]:
 def best_parts(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[Part]:
     """The best published configuration with its figures of merit, and why one is above its peak."""
     doubt = above_peak(cluster, published, tests)
-    table = Table(
-        title="The best published configuration",
-        columns=columns("", "published", "simulated", words=[""]),
-        rows=tuple(
-            (name, f"{said:,.10g}", "" if simulated is None else f"{simulated:.4g}")
-            for name, said, simulated in summary(cluster, published, tests)
-        ),
-    )
+    table = table_of("The best published configuration", SUMMARY, summary(cluster, published, tests))
     return [table, *([Sentence(doubt, unbroken=True)] if doubt else [])]
 
 
 def test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
     """Each test with its published and its simulated rate."""
-    rows = [_cells(row, published.best["price_usd"]) for row in tests]
-    return Table(
-        title=f"Published and simulated: {published.source}",
-        columns=columns(*rows[0], words=WORDS, wrap=Wrap.ANYWHERE),
-        rows=tuple(tuple(row.values()) for row in rows),
-        narrow=NARROW,
-        below=tuple(
-            f"Test {row['test']}: {row['what']}, N={row['N']}, NB={row['NB']}, grid={row['grid']}, "
-            f"{row['% of peak']} % of peak, {row['$/GFLOPS']} $/GFLOPS, {row['']}"
-            for row in rows
-        ),
-    )
-
-
-def _cells(row: ComparedTest, price_usd: float) -> dict[str, str]:
-    params, rate = row.test.params, row.simulated.gflops
-    return {
-        "test": str(row.test.number),
-        "what": row.test.what,
-        "N": str(params["N"]),
-        "NB": str(params["NB"]),
-        "grid": str(params["grid"]),
-        "published": f"{row.test.gflops:g}",
-        "% of peak": str(row.test.percent_of_peak),
-        "$/GFLOPS": four_digits(round(price_usd / row.test.gflops)),
-        "simulated": "failed" if rate is None else f"{rate:.4g}",
-        "error": "" if row.error is None else f"{row.error:+.1%}",
-        "": row.test.role,
-    }
+    title, fields = f"Published and simulated: {published.source}", test_fields(published.best["price_usd"])
+    return replace(table_of(title, fields, tests, wrap=Wrap.ANYWHERE), below=True)
 
 
 def sentences(published: PublishedTuning, tests: Sequence[ComparedTest], *, prices: bool = True) -> list[str]:
@@ -312,25 +311,10 @@ def reproduction_facts(
         "source": published.source,
         "facts": list(published.facts),
         "assumed": dict(published.unstated),
-        "tests": [
-            {
-                "test": row.test.number,
-                "role": row.test.role,
-                "published_gflops": row.test.gflops,
-                "published_percent_of_peak": row.test.percent_of_peak,
-                "published_usd_per_gflops": published.best["price_usd"] / row.test.gflops,
-                "simulated_gflops": row.simulated.gflops,
-                "error": row.error,
-                "params": dict(row.test.params),
-            }
-            for row in tests
-        ],
+        "tests": [facts_of(test_fields(published.best["price_usd"]), row) for row in tests],
         "median_error": errors[0] if errors else None,
         "largest_error": errors[1] if errors else None,
-        "summary": [
-            {"name": name, "published": said, "simulated": simulated}
-            for name, said, simulated in summary(cluster, published, tests)
-        ],
+        "summary": [facts_of(SUMMARY, row) for row in summary(cluster, published, tests)],
         **({"above_peak": doubt} if doubt else {}),
         "search": search,
     }

@@ -17,7 +17,7 @@ TABLE = Table(
     (("as it is", "14.47", "192", "2x4"), ("sixteen | nodes", "27.95", "128", "4x4")),
     bold=frozenset({1}),
     narrow=("design", "Rmax GFLOPS"),
-    below=("as it is: NB 192, grid 2x4", "sixteen | nodes: NB 128, grid 4x4"),
+    below=True,
 )
 MATRIX = Table(
     "NB by grid",
