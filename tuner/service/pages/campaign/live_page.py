@@ -90,9 +90,11 @@ class PageParts:
 
 @dataclass
 class CampaignAnswer:
-    """What is known of the best of one campaign."""
+    """What is known of the best of one campaign, and its trials that are shown."""
 
     store: Store
+    name: str
+    _ended: dict[int, TrialRecord] = field(default_factory=dict, init=False)
     _ranking: tuple[int, StudyRanking] | None = field(default=None, init=False)
     _summary: StudySummary | None = field(default=None, init=False)
 
@@ -113,6 +115,14 @@ class CampaignAnswer:
         if self._summary is None and found.ranking:
             self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
         return self._summary
+
+    def records(self, numbers: Collection[int]) -> dict[int, TrialRecord]:
+        """Read trials; one that has ended is read once."""
+        known = {number: record for number, record in self._ended.items() if number in numbers}
+        missing = [number for number in numbers if number not in known]
+        known |= {one.number: one for one in (self.store.lists.of_numbers(self.name, missing) if missing else ())}
+        self._ended = {number: one for number, one in known.items() if one.state is not TrialState.RUNNING}
+        return known
 
 
 class LivePage:
@@ -142,8 +152,7 @@ class LivePage:
         self._lock = threading.Lock()
         self._shown: PageParts | None = None
         self._key: object = None
-        self._answer = CampaignAnswer(store)
-        self._ended: dict[int, TrialRecord] = {}
+        self._answer = CampaignAnswer(store, name)
         self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
@@ -228,14 +237,6 @@ class LivePage:
             ask(self._name, self._digest.ended)
         return disturbed
 
-    def _records(self, numbers: Collection[int]) -> dict[int, TrialRecord]:
-        """Read trials; one that has ended is read once."""
-        known = {number: record for number, record in self._ended.items() if number in numbers}
-        missing = [number for number in numbers if number not in known]
-        known |= {one.number: one for one in (self._store.lists.of_numbers(self._name, missing) if missing else ())}
-        self._ended = {number: one for number, one in known.items() if one.state is not TrialState.RUNNING}
-        return known
-
     def _made(
         self, study: Study, state: LiveState, belief: ModelBelief | None, disturbed: str | None
     ) -> dict[str, str]:
@@ -246,7 +247,7 @@ class LivePage:
         ends += [textbook.trial] if textbook else []
         listed = digest.listed(NEWEST_TRIALS)
         points = digest.points
-        known = self._records({*listed, *points, *ends})
+        known = self._answer.records({*listed, *points, *ends})
         running = [one for one in sorted(digest.running)[:MOST_RUNNING] if one in known] if state == "running" else []
         best = known.get(rates.trial) if rates else None
         full = [known[number] for number in sorted(points) if number in known]
