@@ -114,9 +114,10 @@ def test_numbers_on_logarithmic_axes_are_plain_text() -> None:
 def test_a_point_links_to_its_page_and_is_hollow_where_something_disturbed_the_run() -> None:
     runs = Series("runs", (1.0, 2.0), (3.0, 4.0), hollow=(False, True), links=("/campaigns/a/trials/1",) * 2)
     figure = Figure("Runs", "minutes", "GFLOPS", (runs,))
-    drawn, _ = drawing(figure)
-    assert drawn.count('href="/campaigns/a/trials/1"') >= 2
-    assert [row["look"] for row in values(figure)] == ["point", "hollow"]
+    assert [(row["look"], row["link"]) for row in values(figure)] == [
+        (look, "/campaigns/a/trials/1") for look in ("point", "hollow")
+    ]
+    assert all(layer["encoding"]["href"] == {"field": "link"} for layer in layers(figure, "point"))
     assert "disturbed" in figure.caption
     with pytest.raises(ValueError, match="no address of a page"):
         Series("runs", (1.0,), (3.0,), links=("javascript:alert(1)",))
