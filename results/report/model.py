@@ -444,12 +444,6 @@ class Gantt:
     caption: str = ""
     origin: str = ""
 
-    def __post_init__(self) -> None:
-        for group in self.groups:
-            for lane in group.lanes:
-                if any(len(span.parts) != len(self.kinds) for span in lane.spans):
-                    raise ValueError(f"lane {lane.name} of {self.title!r} has not a part for each of {self.kinds}")
-
     @property
     def seen(self) -> tuple[int, ...]:
         """The places of the kinds that occur in a lane, and of the last one."""

@@ -34,14 +34,8 @@ def _thinned(series: Series) -> Series:
     kept = [place for place in range(count) if place in {0, count - 1} or not series.line or _corner(y, place)]
     step = -(-len(kept) // MOST)
     chosen = {*kept[::step], kept[-1], y.index(max(y)), y.index(min(y))}
-    named = series.name if step == 1 else f"{series.name} (every {_ordinal(step)})"
+    named = series.name if step == 1 else f"{series.name} (1 of {step})"
     return _only(replace(series, name=named), sorted(chosen))
-
-
-def _ordinal(number: int) -> str:
-    """Write a number as "2nd", "3rd", "4th", "11th", "21st"."""
-    teens = 10 < number % 100 < 20
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _corner(y: tuple[float, ...], place: int) -> bool:

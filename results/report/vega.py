@@ -24,8 +24,8 @@ BELOW = (3, 0, 2, 1, 4)
 """The order in which kinds stand on each other where a span has several, from below: computing first."""
 PALE, DEEP = (232, 241, 250), (31, 90, 158)
 """The colours of the least and of the most in a heat map, of red, green and blue."""
-MIDDLE = 0.179
-"""Luminance on which black and white have the same contrast, 4.6 to 1."""
+DARK_FROM = 0.81
+"""Part of that scale from which white letters are read better than black ones."""
 WIDTH, HEIGHT = 528, 240
 """Of a diagram, with and without its axes, in pixels; who draws it may change the width."""
 FITTED = {"type": "fit-x", "contains": "padding"}
@@ -82,27 +82,46 @@ class Theme:
 
     def config(self) -> Spec:
         """Return the theme as Vega-Lite takes it."""
-        axis: Spec = {"labelColor": self.ink, "titleColor": self.ink, "domainColor": self.line, "tickColor": self.line}
-        axis |= {"labelFontSize": self.letters, "titleFontSize": self.letters, "titleFontWeight": "normal"}
-        text: Spec = {"labelColor": self.ink, "labelFontSize": self.letters, "symbolStrokeWidth": 2}
-        text |= {"symbolSize": 70, "titleColor": self.ink, "titleFontSize": self.letters, "titleFontWeight": "normal"}
-        title: Spec = {"color": self.ink, "subtitleColor": self.soft, "fontSize": self.letters + 1, "anchor": "start"}
-        title |= {"subtitleFontSize": self.letters - 1, "frame": "group", "offset": 8}
+        words: Spec = {
+            "labelColor": self.ink,
+            "labelFontSize": self.letters,
+            "titleColor": self.ink,
+            "titleFontSize": self.letters,
+            "titleFontWeight": "normal",
+        }
         return {
             "background": self.paper,
             "aria": False,
             "font": self.font,
             "view": {"stroke": None},
             "axis": {
-                **axis,
+                **words,
+                "domainColor": self.line,
+                "tickColor": self.line,
                 "gridColor": self.line,
                 "gridWidth": 0.5,
                 "labelLimit": 240,
                 "labelOverlap": "greedy",
                 "labelSeparation": 6,
             },
-            "legend": {**text, "labelLimit": 420, "orient": "top", "symbolLimit": 0, "symbolOpacity": 1},
-            "title": title,
+            "legend": {
+                **words,
+                "symbolStrokeWidth": 2,
+                "symbolSize": 70,
+                "labelLimit": 420,
+                "orient": "top",
+                "symbolLimit": 0,
+                "symbolOpacity": 1,
+            },
+            "title": {
+                "color": self.ink,
+                "subtitleColor": self.soft,
+                "fontSize": self.letters + 1,
+                "subtitleFontSize": self.letters - 1,
+                "anchor": "start",
+                "frame": "group",
+                "offset": 8,
+            },
             "text": {"color": self.ink, "fontSize": self.letters - 1},
         }
 
@@ -279,7 +298,8 @@ def _layers(
     if uncertain:
         yield ("line", "bare"), {"mark": {"type": "area", "opacity": 0.25}, "encoding": ends, "transform": known}
     bar: Spec = {"type": "bar", "cornerRadiusEnd": 2}
-    bars = {**beside, "tooltip": _tooltip(figure, drawn, "bar")} | _order(figure)
+    order: Spec = {"order": _by("n")}
+    bars = {**beside, "tooltip": _tooltip(figure, drawn, "bar"), **(order if figure.stacked else {})}
     yield ("bar",), {"mark": bar | _single(drawn), "encoding": bars}
     if uncertain:
         whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
@@ -287,7 +307,6 @@ def _layers(
         yield ("bar",), {"mark": whisker, "encoding": dark, "transform": known}
         yield ("point", "dash"), {"mark": whisker | _single(drawn), "encoding": ends, "transform": known}
     line: Spec = {"type": "line", "strokeWidth": 1.8, **_single(drawn)}
-    order: Spec = {"order": {"field": "n", "type": "quantitative"}}
     thin = {"strokeWidth": {"condition": {"test": "datum.look === 'bare'", "value": 1.1}, "value": 1.8}}
     yield ("line", "bare"), {"mark": line, "encoding": order | thin}
     yield ("step",), {"mark": line | {"interpolate": "step-after"}, "encoding": order}
@@ -310,13 +329,6 @@ def _layers(
 def _single(drawn: Sequence[Series]) -> Spec:
     """Return the colour of a series that needs no legend."""
     return {} if len(drawn) > 1 else {"color": GREY if drawn and drawn[0].behind else COLOURS[0]}
-
-
-def _order(figure: Figure) -> Spec:
-    """Stacked bars stand on each other in the order of their series."""
-    if not figure.stacked:
-        return {}
-    return {"order": {"field": "n", "type": "quantitative"}}
 
 
 def _tooltip(figure: Figure, drawn: Sequence[Series], *looks: str) -> list[Spec]:
@@ -387,7 +399,7 @@ def _heat_map(figure: Matrix, room: int) -> Spec:
         "tooltip": told,
         "stroke": {"condition": {"test": "datum.guessed", "value": GREY}, "value": None},
     }
-    white = f"datum.value > {low + _dark_from() * (high - low):.7g}"
+    white = f"datum.value > {low + DARK_FROM * (high - low):.7g}"
     ink = {"condition": {"test": white, "value": "white"}, "value": "black"}
     number: Spec = {"mark": {"type": "text"}, "encoding": {"text": {"field": "text"}, "color": ink}}
     return {
@@ -409,21 +421,6 @@ def _heat_map(figure: Matrix, room: int) -> Spec:
 def _by(field: str, kind: str = "quantitative", **more: Any) -> Spec:
     """Encode a field of the rows."""
     return {"field": field, "type": kind, **more}
-
-
-def luminance(colour: Sequence[float]) -> float:
-    """Relative luminance of a colour by WCAG 2, of parts from 0 to 1."""
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _dark_from() -> float:
-    """Find the part of the scale of a heat map from which white letters are read better than black ones."""
-    mixed = (
-        (step / 100, [(pale + step / 100 * (deep - pale)) / 255 for pale, deep in zip(PALE, DEEP, strict=True)])
-        for step in range(101)
-    )
-    return next(part for part, colour in mixed if luminance(colour) < MIDDLE)
 
 
 def _timeline(figure: Timeline, _: int) -> Spec:

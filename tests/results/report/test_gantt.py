@@ -54,8 +54,3 @@ def test_its_data_have_a_line_for_each_stretch_and_no_empty_columns() -> None:
 def test_a_picture_is_the_same_each_time(width_cm: int) -> None:
     first, second = (picture([gantt(lanes("n0"))], ".svg", PictureSize(width_cm)) for _ in range(2))
     assert first == second
-
-
-def test_a_lane_must_tell_of_each_kind() -> None:
-    with pytest.raises(ValueError, match="lane n0 of 'What ranks did' has not a part for each of"):
-        gantt(LaneGroup("group", (Lane("n0", (Stretch(0.0, 1.0, (1.0,)),)),)))

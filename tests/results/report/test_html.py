@@ -9,7 +9,7 @@ import pytest
 from page_visit import NARROW, READABLE, WIDE, Visit
 from playwright.sync_api import Browser, Error, expect
 
-from results.report.html import script_file, to_html
+from results.report.html import live_specification, script_file, to_html
 from results.report.model import Column, Copied, Figure, Heading, Matrix, Report, Sentence, Series, Table
 
 SETTLED_MS = 500
@@ -160,13 +160,38 @@ def test_a_drag_moves_the_axes_of_a_figure_and_a_double_click_shows_all_again(br
     visit.close()
 
 
-def test_a_figure_is_saved_as_a_picture(browser: Browser, file: Path) -> None:
+def test_a_figure_is_saved_as_a_picture_with_its_title_and_its_own_colours(browser: Browser, file: Path) -> None:
     visit = Visit(browser, file, WIDE)
     figure = visit.page.locator("figure.answers", has_text="What matters")
     figure.get_by_text("Save", exact=True).click()
-    with visit.page.expect_download() as saved:
-        figure.get_by_text("Save as PNG").click()
-    assert saved.value.suggested_filename.endswith(".png")
+    for name in ("what-matters.png", "what-matters.svg"):
+        with visit.page.expect_download() as saved:
+            figure.get_by_text(f"Save as {name[-3:].upper()}").click()
+        assert saved.value.suggested_filename == name
+    drawn = saved.value.path().read_text("utf-8")
+    assert ">What matters<" in drawn
+    assert not re.search(r"currentColor|var\(", drawn)
+    visit.close()
+
+
+def test_a_figure_that_gets_new_rows_is_not_drawn_anew(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE)
+    few, all_of_them = (
+        live_specification(Figure("Runs", "minutes", "GFLOPS", (Series("runs", x, x),)))
+        for x in ((1.0, 2.0), (1.0, 2.0, 3.0))
+    )
+    put = """text => {
+      document.querySelector("main").innerHTML = `<figure class="plot" id="runs"><div class="drawn"></div></figure>`;
+      const script = Object.assign(document.createElement("script"), { type: "application/json", textContent: text });
+      document.getElementById("runs").append(script);
+      document.dispatchEvent(new Event("htmx:afterSettle"));
+    }"""
+    visit.page.evaluate(put, few)
+    figure = visit.page.locator("#runs.answers")
+    expect(figure.locator(".mark-symbol.role-mark path")).to_have_count(2)
+    figure.locator(".live svg").evaluate("element => { element.id = 'kept'; }")
+    visit.page.evaluate(put, all_of_them)
+    expect(figure.locator("#kept .mark-symbol.role-mark path")).to_have_count(3)
     visit.close()
 
 

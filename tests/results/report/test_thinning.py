@@ -2,7 +2,6 @@
 
 from itertools import accumulate
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -25,7 +24,7 @@ def test_the_fastest_the_slowest_and_the_ends_stay(rates: tuple[float, ...]) -> 
     found = shown(Series("runs", tuple(range(len(rates))), rates))
     assert len(found.x) <= MOST + 3
     assert {max(rates), min(rates), rates[0], rates[-1]} <= set(found.y)
-    assert found.name == "runs (every 4th)"
+    assert found.name == "runs (1 of 4)"
 
 
 @given(RATES)
@@ -50,14 +49,6 @@ def test_intervals_and_labels_stay_with_their_points() -> None:
 def test_a_small_figure_is_not_touched() -> None:
     series = Series("runs", tuple(range(MOST)), tuple(range(MOST)))
     assert shown(series) is series
-
-
-@pytest.mark.parametrize(
-    ("step", "named"), [(2, "every 2nd"), (3, "every 3rd"), (11, "every 11th"), (21, "every 21st")]
-)
-def test_a_series_that_lost_points_says_which_are_left(step: int, named: str) -> None:
-    x = tuple(range(MOST * step))
-    assert shown(Series("runs", x, x)).name == f"runs ({named})"
 
 
 def test_a_heat_map_is_not_touched() -> None:

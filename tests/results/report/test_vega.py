@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from page_visit import READABLE, luminance
 
 from results.errors import ResultsError
 from results.report import html
 from results.report.html import drawing, script_file, to_html
 from results.report.model import Drawable, Figure, Matrix, Report, Series, Timeline
 from results.report.picture import PictureSize, picture
-from results.report.vega import DEEP, PALE, SCHEMA, luminance, specification
+from results.report.vega import DEEP, PALE, SCHEMA, specification
 
-READABLE = 4.5
-"""Contrast of text that WCAG's level AA asks for."""
 NAMES = ("openblas SkylakeX", "blis zen3", "mkl avx512", "atlas", "a library with a name that is rather long")
 TIME = "seconds since the solve began"
 
@@ -45,7 +44,8 @@ def test_numbers_in_a_heat_map_are_readable_on_their_cells() -> None:
     white_above = float(words["encoding"]["color"]["condition"]["test"].rpartition(" ")[2])
     for row in values(figure):
         part = (row["value"] - low) / (high - low)
-        paper = luminance([(one + part * (other - one)) / 255 for one, other in zip(PALE, DEEP, strict=True)])
+        cell = [round(one + part * (other - one)) for one, other in zip(PALE, DEEP, strict=True)]
+        paper = luminance(f"rgb{tuple(cell)}")
         assert contrast(1.0 if row["value"] > white_above else 0.0, paper) >= READABLE
 
 
@@ -109,6 +109,18 @@ def test_numbers_on_logarithmic_axes_are_plain_text() -> None:
     drawn, _ = drawing(Figure("messages", "bytes", "µs", (points,), x_log=True, y_log=True))
     for text in (">1 Ki<", ">1 Mi<", ">1,000<", ">1<"):
         assert text in drawn
+
+
+def test_a_point_links_to_its_page_and_is_hollow_where_something_disturbed_the_run() -> None:
+    runs = Series("runs", (1.0, 2.0), (3.0, 4.0), hollow=(False, True), links=("/campaigns/a/trials/1",) * 2)
+    figure = Figure("Runs", "minutes", "GFLOPS", (runs,))
+    assert [(row["look"], row["link"]) for row in values(figure)] == [
+        (look, "/campaigns/a/trials/1") for look in ("point", "hollow")
+    ]
+    assert all(layer["encoding"]["href"] == {"field": "link"} for layer in layers(figure, "point"))
+    assert "disturbed" in figure.caption
+    with pytest.raises(ValueError, match="no address of a page"):
+        Series("runs", (1.0,), (3.0,), links=("javascript:alert(1)",))
 
 
 def test_a_series_whose_lists_differ_in_length_is_refused() -> None:

@@ -98,26 +98,6 @@ class FigureKind:
         return [source.context.figure(one) for one in several]
 
 
-def _ranking(source: FigureSource) -> Drawable | None:
-    return _first(source.summary.parts(SHOWN)) if source.summary else None
-
-
-def _front(source: FigureSource) -> Figure | None:
-    return front(source.summary) if source.summary else None
-
-
-def _libraries(source: FigureSource) -> Figure | None:
-    return libraries(source.summary.study, source.summary.ranking) if source.summary else None
-
-
-def _size(source: FigureSource) -> Figure | None:
-    return size(source.records, source.first, source.predicted, source.confirmed) if source.first else None
-
-
-def _phases(source: FigureSource) -> Figure | None:
-    return phases(source.best) if source.best else None
-
-
 def timelines(source: FigureSource) -> list[Timeline]:
     """Draw what the machine did during the best run, and during those that were disturbed most."""
     runs = [*([source.best] if source.best else []), *source.disturbed()]
@@ -125,19 +105,8 @@ def timelines(source: FigureSource) -> list[Timeline]:
     return [Context.of_one(source.study, run).figure(line) for run, line in drawn if line is not None]
 
 
-def _effects(source: FigureSource) -> Figure | None:
-    taught = source.taught()
-    return shares("What matters", taught.explanation.effects) if taught and taught.explanation.effects else None
-
-
-def _values(source: FigureSource) -> Figure | None:
-    taught = source.taught()
-    return values(taught.explanation.effects) if taught else None
-
-
-def _pair(source: FigureSource) -> Matrix | None:
-    taught = source.taught()
-    return next(iter(strongest_pairs(taught, 1)), None) if taught else None
+def _explained(make: Callable[[TaughtStudy], Drawable | None]) -> Callable[[FigureSource], Drawable | None]:
+    return lambda source: make(taught) if (taught := source.taught()) else None
 
 
 def _first(parts: Sequence[Part]) -> Drawable | None:
@@ -153,15 +122,30 @@ KINDS = (
         lambda of: runs_figure(of.study, of.records),
         in_story=False,
     ),
-    FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
-    FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
+    FigureKind(
+        "libraries",
+        "the best of each BLAS and MPI, and how sure it is",
+        "runs of two libraries",
+        lambda of: libraries(of.study, of.summary.ranking) if of.summary else None,
+    ),
+    FigureKind(
+        "nb",
+        "the best rate at each NB, by BLAS and kernel",
+        "runs at two NB",
+        lambda of: best_nb(of.records),
+    ),
     FigureKind(
         "size",
         "the rate of the best configuration at each N, and what is predicted",
         "runs of it at two N",
-        _size,
+        lambda of: size(of.records, of.first, of.predicted, of.confirmed) if of.first else None,
     ),
-    FigureKind("phases", "how long each phase of HPL took in the best run", "an output of HPL with them", _phases),
+    FigureKind(
+        "phases",
+        "how long each phase of HPL took in the best run",
+        "an output of HPL with them",
+        lambda of: phases(of.best) if of.best else None,
+    ),
     FigureKind(
         TIMELINE,
         "what each rank of a simulated run does at each time: panel, broadcast, update, wait",
@@ -183,10 +167,34 @@ KINDS = (
         lambda of: growth_of_study(of.study, of.records),
         in_story=False,
     ),
-    FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
-    FigureKind("front", "GFLOPS against peak, $ or W: what none beats in both", "a trade-off", _front, in_story=False),
-    FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),
-    FigureKind("values", "how far each value is behind the best one", "a search", _values, in_story=False),
+    FigureKind(
+        "ranking",
+        "the best configurations",
+        "a full run",
+        lambda of: _first(of.summary.parts(SHOWN)) if of.summary else None,
+        in_story=False,
+    ),
+    FigureKind(
+        "front",
+        "GFLOPS against peak, $ or W: what none beats in both",
+        "a trade-off",
+        lambda of: front(of.summary) if of.summary else None,
+        in_story=False,
+    ),
+    FigureKind(
+        "effects",
+        "what each parameter explains",
+        "a search",
+        _explained(lambda of: shares("What matters", found) if (found := of.explanation.effects) else None),
+        in_story=False,
+    ),
+    FigureKind(
+        "values",
+        "how far each value is behind the best one",
+        "a search",
+        _explained(lambda of: values(of.explanation.effects)),
+        in_story=False,
+    ),
     FigureKind(
         "messages",
         "the time of messages by their size",
@@ -201,6 +209,12 @@ KINDS = (
         timelines,
         in_story=False,
     ),
-    FigureKind("pair", "the two parameters that depend on each other most", "such a pair", _pair, in_story=False),
+    FigureKind(
+        "pair",
+        "the two parameters that depend on each other most",
+        "such a pair",
+        _explained(lambda of: next(iter(strongest_pairs(of, 1)), None)),
+        in_story=False,
+    ),
 )
 """All figures, in the order in which pages show them."""

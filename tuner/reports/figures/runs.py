@@ -51,7 +51,7 @@ def runs_figure(
     by = _colours(names, [record for _, record in shown])
     groups = _groups(by, shown)
     rest = [name for name in names if name not in by]
-    best = Series(BEST, *_columns(_best_so_far(shown)), line=True, steps=True, behind=True)
+    best = Series(BEST, *_best_so_far(shown), line=True, steps=True, behind=True)
     points = (
         _points(name, group, rest, address_of, behind=name == OTHER and len(groups) > MOST_VALUES)
         for name, group in groups.items()
@@ -88,9 +88,7 @@ def growth(of_each: Mapping[str, Sequence[TrialRecord]], legend: str) -> Figure 
         legend: what each of them is.
     """
     timed = {name: _by_machine_time(records) for name, records in of_each.items()}
-    series = tuple(
-        Series(name, *_columns(_best_so_far(runs)), line=True, steps=True) for name, runs in timed.items() if runs
-    )
+    series = tuple(Series(name, *_best_so_far(runs), line=True, steps=True) for name, runs in timed.items() if runs)
     title = f"How the best rate{f' of each {legend}' if legend else ''} grew"
     caption = "Each line is the best rate of a full run so far."
     return (
@@ -133,14 +131,8 @@ def _fewer(timed: Timed) -> Timed:
     return [one for place, one in enumerate(timed) if place % step == 0 or place == last or one[1].number in better]
 
 
-def _best_so_far(timed: Timed) -> list[tuple[float, float]]:
-    rates = accumulate((record.gflops or 0.0 for _, record in timed), max)
-    return list(zip((at for at, _ in timed), rates, strict=True))
-
-
-def _columns(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    x, y = zip(*points, strict=True)
-    return x, y
+def _best_so_far(timed: Timed) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(at for at, _ in timed), tuple(accumulate((record.gflops or 0.0 for _, record in timed), max))
 
 
 def _points(
