@@ -147,3 +147,14 @@ def test_the_page_of_a_campaign_that_runs_ends_with_its_log_as_text(
     assert "long " * 61 not in page
     store.queue.end("study", QueueState.DONE)
     until(lambda: "What its process said last" not in text_of(client))
+
+
+@pytest.mark.heavy
+def test_each_tab_is_sent_by_itself(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0)
+    store.end_study("study", "complete")
+    assert "The tuning, trial by trial" in text_of(client, f"{PAGE}/tabs/ranking")
+    assert "Rpeak in GFLOPS" in text_of(client, f"{PAGE}/tabs/machine")
+    assert client.get(f"{PAGE}/tabs/other").status_code == 422
+    assert client.get("/campaigns/nobody/tabs/machine").status_code == 404

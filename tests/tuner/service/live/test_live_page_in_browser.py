@@ -40,7 +40,7 @@ def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
         rows = page.get_by_role("table", name="Trials").locator("tbody tr")
         expect(rows).to_have_count(3)
         expect(rows.first).to_contain_text("88.50")
-        points = page.locator("#all-full-runs .live .mark-symbol path")
+        points = page.locator("#all-full-runs .live .mark-symbol.role-mark path")
         expect(points).to_have_count(3)
         store.end_study(NAME, "complete")
         expect(page.get_by_role("status")).to_contain_text("It is complete.")
