@@ -123,9 +123,9 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
 def _grown(store: Store, sides: Sequence[Side]) -> Figure | None:
     """Draw how the best rates of several studies of this database grew; very large ones are left out."""
     names = dict.fromkeys(side.study.name for side in _ours(store, sides))
-    drawn = [name for name in names if store.count(name) <= MOST_DRAWN]
-    grown = growth({name: store.records(name) for name in drawn}, "study")
-    return Context([store.study(name) for name in drawn]).figure(grown) if grown and len(grown.series) > 1 else None
+    drawn = {name: store.records(name) for name in names if store.count(name) <= MOST_DRAWN}
+    grown = growth(drawn, "study", least=2)
+    return Context(list(map(store.study, drawn))).figure(grown) if grown else None
 
 
 def compared_in_turn(

@@ -22,7 +22,8 @@ def shares(title: str, effects: Sequence[Effect]) -> Figure:
     alone = [(effect.name, effect.share, effect.sd) for effect in effects]
     together = [(effect.name, effect.total, effect.total_sd) for effect in effects]
     series = (_shares("alone", alone), _shares("with others", together))
-    return Figure(title, "parameter", "% of the speed differences", series, caption="Error bars are 95 % intervals.")
+    caption = "Error bars are 95 % intervals."
+    return Figure(title, "parameter", "% of the speed differences", series, lying=True, caption=caption)
 
 
 def _shares(name: str, rows: Sequence[tuple[str, float, float]]) -> Series:

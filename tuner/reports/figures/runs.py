@@ -81,19 +81,19 @@ def growth_of_study(study: Study, records: Sequence[TrialRecord]) -> Figure | No
     return growth(of_each, "library" if is_shootout(study) else "")
 
 
-def growth(of_each: Mapping[str, Sequence[TrialRecord]], legend: str) -> Figure | None:
-    """Draw the best rate so far of each of several against the machine time of its trials; None without a time.
+def growth(of_each: Mapping[str, Sequence[TrialRecord]], legend: str, least: int = 1) -> Figure | None:
+    """Draw the best rate so far of each of several against the machine time of its trials.
 
     Args:
         legend: what each of them is.
+        least: how many must have a known time, or there is None.
     """
     timed = {name: _by_machine_time(records) for name, records in of_each.items()}
     series = tuple(Series(name, *_best_so_far(runs), line=True, steps=True) for name, runs in timed.items() if runs)
     title = f"How the best rate{f' of each {legend}' if legend else ''} grew"
     caption = "Each line is the best rate of a full run so far."
-    return (
-        Figure(title, MACHINE, "GFLOPS", series, in_text=not legend, legend=legend, caption=caption) if series else None
-    )
+    drawn = Figure(title, MACHINE, "GFLOPS", series, in_text=not legend, legend=legend, caption=caption)
+    return drawn if len(series) >= least else None
 
 
 def _timed(study: Study, records: Sequence[TrialRecord], spent_s: Mapping[int, float]) -> tuple[str, Timed]:
