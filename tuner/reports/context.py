@@ -128,8 +128,8 @@ def folded_cautions(cautions: Sequence[str]) -> list[Part]:
     """One caution, or the first of several with the others folded below it."""
     if len(cautions) < 2:
         return [Sentence(text, tone=Tone.CAUTION) for text in cautions]
-    first, *rest = (text.removeprefix("Caution: ") for text in cautions)
-    others = tuple(Sentence(f"{text[:1].upper()}{text[1:]}", tone=Tone.CAUTION) for text in rest)
+    first = cautions[0].removeprefix("Caution: ")
+    others = tuple(Sentence(text, tone=Tone.CAUTION) for text in cautions[1:])
     return [Folded(f"{counted(len(cautions), 'caution')}. The first: {first}", others, Tone.CAUTION)]
 
 

@@ -59,7 +59,7 @@ def campaign(_hpltune: Run, home: Path) -> str:
     explanations = Explanations(str(place))
     try:
         with Store.open(place) as store:
-            return LivePage(store, home / "runs", STUDIES[0], explanations).parts().html["standing"]
+            return LivePage(store, home / "runs", STUDIES[0], explanations).parts().html["cautions"]
     finally:
         explanations.close()
 
