@@ -31,6 +31,7 @@ def explain(
             help="Show the rate of all combinations of two parameters, and the best value of each by the other.",
         ),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Tell all of it, not only what matters most.")] = False,
     html: Html = None,
     db: Db = None,
     as_json: Json = False,
@@ -50,5 +51,5 @@ def explain(
     files = ReportFiles(html)
     files.require()
     with open_store(db, create=False) as store:
-        found = explain_study(store, ExplainRequest(study, pair))
+        found = explain_study(store, ExplainRequest(study, pair, everything))
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

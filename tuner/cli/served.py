@@ -141,7 +141,7 @@ def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool
     entry = None
     with suppress(ServiceError):  # the command line of its machine began it
         entry = client.campaign(name).entry()
-    pages = {} if as_json else {"page": words.page, "count": words.count}
+    pages = {} if as_json else {"page": words.page, "count": words.count, "everything": words.everything or None}
     try:
         show_printed(client, printed_address(name), as_json=as_json, failed=words.failed, **pages)
     except ServiceError as error:

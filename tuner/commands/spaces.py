@@ -9,7 +9,7 @@ from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES as MPI_NAMES
 from hpl.errors import HplError
 from hpl.params import Scalar
-from results.report.model import Report, Sentence, Table, columns
+from results.report.model import Column, Report, Sentence, Table, columns, table_of
 from search_spaces.distinct import Distinct, distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
@@ -104,6 +104,18 @@ class ListedSpace:
     description: str
 
 
+SPACES: tuple[Column[ListedSpace], ...] = (
+    Column("space", lambda one: one.space, words=True),
+    Column("valid combinations", lambda one: one.points or None, ",", none="none"),
+    Column(
+        "what it is for",
+        lambda one: one.description + (f". Not here: {one.problem}" if one.problem else ""),
+        words=True,
+    ),
+)
+"""What a table tells of each space."""
+
+
 @dataclass(frozen=True)
 class SpacesResult:
     """The shipped spaces, counted for a machine."""
@@ -115,8 +127,7 @@ class SpacesResult:
         """A table of them."""
         cores = counted(self.here.machine.cores, "core")
         how = f"Counted with {cores}, every BLAS and every kernel found, the slow ones too"
-        heads = columns("space", "valid combinations", "what it is for", words={"space", "what it is for"})
-        table = Table("", heads, tuple(map(_row, self.spaces)), caption=f"{how}. {self.here.caution(['kernel'])}")
+        table = table_of("", SPACES, self.spaces, caption=f"{how}. {self.here.caution(['kernel'])}")
         return Report("Search spaces", (table,), [vars(listed) for listed in self.spaces])
 
 
@@ -233,12 +244,6 @@ def list_spaces(request: SpacesRequest) -> SpacesResult:
             size, problem = 0, str(error)
         listed.append(ListedSpace(name, size, problem, describe(name)))
     return SpacesResult(tuple(listed), here)
-
-
-def _row(listed: ListedSpace) -> tuple[str, ...]:
-    points = f"{listed.points:,}" if listed.points else "none"
-    problem = f". Not here: {listed.problem}" if listed.problem else ""
-    return listed.space, points, f"{listed.description}{problem}"
 
 
 def show_space(name: str, request: SpacesRequest) -> SpaceResult:

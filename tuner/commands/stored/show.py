@@ -25,6 +25,7 @@ from ...reports.lists import (
     trial_rows,
     trial_table,
     trials_table,
+    varying_trials,
 )
 from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
@@ -77,12 +78,10 @@ class StudiesResult:
     def report(self) -> Report:
         """Report a table of the studies, and which others there are."""
         facts: list[object] = [line.to_json() for line in self.lines]
-        if not self.known and self.tag is not None:
-            none = f"No study of {self.place} has the tag {self.tag}: `hpltune study tag` gives one to a study."
-            return Report("Studies", (Sentence(none),), facts)
         if not self.known:
             none = f"{self.place} holds no study yet: `hpltune tune` makes one."
-            return Report("Studies", (Sentence(none),), facts)
+            tagged = f"No study of {self.place} has the tag {self.tag}: `hpltune study tag` gives one to a study."
+            return Report("Studies", (Sentence(none if self.tag is None else tagged),), facts)
         parts: list[Part] = [studies_table(self.lines)] if self.lines else []
         if self.more:
             parts.append(Sentence(self.more))
@@ -133,11 +132,13 @@ class TrialsRequest:
 
     Attributes:
         failed: only those that failed or were cancelled.
+        whole: with all columns.
     """
 
     study: str
     failed: bool = False
     page: Page = NEWEST
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ class TrialsResult:
 
     Attributes:
         state: how the study stands.
+        asked: which trials, and how much of each.
         whole: how many were asked for.
         records: a page of them.
         killed: numbers of those that nobody works on any more.
@@ -156,7 +158,7 @@ class TrialsResult:
 
     study: Study
     state: str
-    failed: bool
+    asked: TrialsRequest
     whole: int
     records: Sequence[TrialRecord]
     killed: Collection[int]
@@ -169,17 +171,19 @@ class TrialsResult:
         study = self.study
         how = f", {study.how}" if study.simulated else ""
         title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
-        if self.failed and not self.whole:
+        if self.asked.failed and not self.whole:
             none = f"No trial of study {study.name} failed or was cancelled."
             return Report(title, (Sentence(none),), self.rows)
         more = [self.more] if self.more else []
         below = [*more, *map(sentence, self.probes)]
-        table = trials_table(title, self.records, self.killed)
-        drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
+        short = not (self.asked.whole or self.asked.failed)
+        told = varying_trials(self.records, self.killed) if short else [trials_table(title, self.records, self.killed)]
+        drawn = len(self.records) == self.whole and not self.asked.failed and not is_shootout(self.study)
         grown = convergence(self.records) if drawn else None
         modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
         noted = map(Sentence, [*noted_sentences(study), *modules])
-        return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
+        head = [Sentence(title)] if short else []
+        return Report(title, (*head, *noted, *told, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 
 def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
@@ -195,7 +199,7 @@ def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
     return TrialsResult(
         study=study,
         state=state(study, store),
-        failed=request.failed,
+        asked=request,
         whole=whole,
         records=store.newest_records(name, count, before, states),
         killed=killed,

@@ -61,6 +61,7 @@ class TrialsPrinted(PrintedQuery):
     """As the options of `hpltune show NAME`."""
 
     failed: bool = False
+    everything: bool = False
     page: int = Field(1, ge=1, le=LARGEST)
     count: int | None = Field(None, ge=1, le=MOST_ROWS)
 
@@ -111,8 +112,14 @@ async def printed_trials(
     request: Request, parts: Parts, name: CampaignName, query: Annotated[TrialsPrinted, Query()]
 ) -> Response:
     """Print the trials of a campaign."""
-    asked = TrialsRequest(name, query.failed, Page(query.page, query.count))
-    return await _answer(request, parts.answers, query, lambda: show_trials(parts.store, asked).report())
+    return await _answer(
+        request,
+        parts.answers,
+        query,
+        lambda: show_trials(
+            parts.store, TrialsRequest(name, query.failed, Page(query.page, query.count), query.everything)
+        ).report(),
+    )
 
 
 @router.get("/printed/campaigns/{name}/best", response_model=PrintedModel)
