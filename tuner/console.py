@@ -204,7 +204,10 @@ class ShortLines(PlainLines):
         if better:
             self._best, self._best_params = event.best, record.params
         if better or record.state is not TrialState.COMPLETE or event.best is None:
-            self._print(self.last, "green" if better else None)
+            self._print(
+                self.last if better or record.state is not TrialState.COMPLETE else cut(self.last, self._console.width),
+                "green" if better else None,
+            )
             self.last = ""
 
     def _apart(self, params: Mapping[str, Scalar], label: str, *, better: bool) -> str:

@@ -31,6 +31,7 @@ def explain(
             help="Show the rate of all combinations of two parameters, and the best value of each by the other.",
         ),
     ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Tell all of it, not only what matters most.")] = False,
     html: Html = None,
     db: Db = None,
     as_json: Json = False,
@@ -49,5 +50,5 @@ def explain(
 
     files = ReportFiles.required(html)
     with open_store(db, create=False) as store:
-        found = explain_study(store, study, pair)
+        found = explain_study(store, study, pair, whole=everything)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

@@ -44,7 +44,8 @@ def show_there(
             if not as_json:
                 _print_queue(client)
         elif trial is None:
-            _show_trials(client, study, failed, {} if as_json else pages, as_json=as_json)
+            shown = {} if as_json else {**pages, "everything": everything or None}
+            _show_trials(client, study, failed, shown, as_json=as_json)
         elif output and not as_json:
             print_output(client.campaign(study).output(trial))
         else:

@@ -25,7 +25,11 @@ def show(
     ] = False,
     output: Annotated[bool, typer.Option("--output", help="Print the output of HPL; needs a TRIAL.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List also the studies of `hpltune run`, `blas`, `predict` and `learn`.")
+        bool,
+        typer.Option(
+            "--all",
+            help="List also the studies of `hpltune run`, `blas`, `predict` and `learn`; of a study, all columns.",
+        ),
     ] = False,
     tag: Annotated[str | None, typer.Option(metavar="TAG", help="List only studies with this tag.")] = None,
     page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Number of the page; page 1 has the newest.")] = 1,
@@ -98,7 +102,7 @@ def show(
             shown = None if as_json else Page(page, count)
             report = show_studies(store, shown, everything=as_json or everything, tag=tag).report()
         elif trial is None:
-            report = show_trials(store, study, failed=failed, page=Page(page, count))
+            report = show_trials(store, study, failed=failed, page=Page(page, count), whole=everything)
         else:
             found = show_trial(store, study, trial, output=output)
             if output and not as_json:

@@ -86,6 +86,11 @@ class Explanation:
     disturbed: str = ""
 
     @property
+    def all_disturbed(self) -> bool:
+        """Whether no other run than disturbed ones tells of any value."""
+        return self.best_gflops is None
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The parameters that tell a configuration of this study from others: those that matter most first."""
         return (*(effect.name for effect in self.effects), *self.alone)

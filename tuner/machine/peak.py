@@ -49,13 +49,15 @@ def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
 def above_peak(study: Study, percents: Iterable[float | None]) -> str | None:
     """One sentence why figures of a study are above 100 % of peak, or not of Rpeak; None where neither is so.
 
+    A caution of the study that says why is not repeated.
+
     Args:
         percents: of `peak_of`; None for an unknown one.
     """
-    known = [percent for percent in percents if percent is not None]
-    peak = peak_of(study)
+    known, peak = [percent for percent in percents if percent is not None], peak_of(study)
     if known and peak and peak != study.rpeak_gflops:
-        return f"% of peak is of {peak:.1f} GFLOPS, {peak_words(study)}, and not of Rpeak. {_why(study)}."
+        why = "" if _why(study) in {one.text for one in study.notes.cautions} else f" {_why(study)}."
+        return f"% of peak is of {peak:.1f} GFLOPS, {peak_words(study)}, and not of Rpeak.{why}"
     return _reason(known, _why(study))
 
 

@@ -169,11 +169,12 @@ def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part
         yield replace(following, text=f"Next: {following.text}")
 
 
-def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
+def next_step(summary: StudySummary, state: LiveState, db: str = "", written: str = "") -> str:
     """What to do next, in a sentence.
 
     Args:
         db: the option that names the store; "" where it is the user's own.
+        written: where the HPL.dat of the best is; "" where it is not written yet.
     """
     study, first = summary.study, summary.ranking[0]
     name = f"{shlex.quote(study.name)}{db}"
@@ -185,12 +186,11 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
         return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
     if study.simulated or study.imported or not study.workload.is_hpl or study.notes.programs_of:
         return _explained(summary, db)
-    file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
+    file = "" if written else f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
     if is_doubtful(first):
-        return (
-            f"{file}, and `hpltune run HPL.dat ⟦like⟧ {name} ⟦repeats⟧ 3` repeats it; let nothing else run meanwhile."
-        )
-    return f"{file}; {_explained(summary, db)}"
+        again = f"`hpltune run {shlex.quote(written or 'HPL.dat')} ⟦like⟧ {name} ⟦repeats⟧ 3` repeats"
+        return f"{f'{file}, and {again} it' if file else f'{again} the best'}; let nothing else run meanwhile."
+    return "; ".join(filter(None, (file, _explained(summary, db))))
 
 
 def _explained(summary: StudySummary, db: str) -> str:

@@ -1,6 +1,7 @@
 """What a study learnt of its parameters, and what one-at-a-time tuning would have missed: tables and sentences."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from results.metrics import four_digits
 from results.record import Study
@@ -23,8 +24,47 @@ NOT_TOLD_IN_TURN = (
     "ends at values that no run had."
 )
 MEANS_H = "H, from 0 to 1: the part of what both do together that neither does alone."
+SHOWN_EFFECTS = 8
+MORE = "⟦all⟧ tells also which pairs depend on each other, each step in turn, and what each parameter does."
 ALL = 0.9
 """Part of what is missing from which on two parameters together are said to bring all of it."""
+
+
+def short_parts(study: Study, found: Explanation) -> list[Part]:
+    """Report what matters most, in as many lines as a terminal shows at once."""
+    if not found.effects:
+        return [Sentence(_not_apart(study, found))]
+    if found.all_disturbed:
+        return [*map(Sentence, (in_short(found), found.disturbed, MORE))]
+    table = _effects(study, replace(found, effects=found.effects[:SHOWN_EFFECTS]))
+    seldom = {"alone", "worst on average"}
+    shown = table.only(tuple(column.name for column in table.columns if column.name not in seldom))
+    way, about = found.one_at_a_time, list(glossary(found).items())[:1]
+    in_turn = f"Starting from the textbook, {in_turn_words(way)}." if _tells_in_turn(found) else NOT_TOLD_IN_TURN
+    told = (
+        *not_told_apart(found),
+        *apart(found),
+        best_by_model(found),
+        in_turn,
+        *([untested(found)] if found.untested else []),
+    )
+    first = map(Sentence, filter(None, (in_short(found), found.disturbed)))
+    return [*first, shown, *map(Sentence, (*told, *(f"{name}: {text}" for name, text in about), MORE))]
+
+
+def _tells_in_turn(found: Explanation) -> bool:
+    """Whether the runs tell what tuning one parameter at a time would find."""
+    return found.one_at_a_time.had and any(not effect.tied for effect in found.effects)
+
+
+def best_by_model(found: Explanation) -> str:
+    """Name the best configuration by the model, and what it should reach."""
+    best = named_values(found.best, found.names, " ")
+    ran = "" if found.best_ran else " It did not run in full: this is an estimate."
+    rate = f", {four_digits(found.best_gflops)} GFLOPS" if found.best_gflops else ""
+    if found.best_sd_percent is not None:
+        rate += f" ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
+    return f"Best by the model: {best}{rate}.{ran}"
 
 
 def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matrix] = ()) -> list[Part]:
@@ -49,15 +89,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     none = Sentence("These runs show no two parameters that depend on each other.")
     together = table_of("What goes together", PAIRS, pairs, caption=f"{PLUS_MINUS} {MEANS_H}")
     parts += [together if pairs else none, *strongest]
-    best = named_values(found.best, found.names, " ")
-    ran = "" if found.best_ran else " It did not run in full: this is an estimate."
-    rate = f", {four_digits(found.best_gflops)} GFLOPS" if found.best_gflops else ""
-    if found.best_sd_percent is not None:
-        rate += f" ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
-    model = f"Best by the model: {best}{rate}.{ran}"
-    tell = found.one_at_a_time.had and any(not effect.tied for effect in found.effects)
-    in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
-    parts += [*map(Sentence, apart(found)), Sentence(model), *in_turn]
+    in_turn = one_by_one_parts(found) if _tells_in_turn(found) else [Sentence(NOT_TOLD_IN_TURN)]
+    parts += [*map(Sentence, apart(found)), Sentence(best_by_model(found)), *in_turn]
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
@@ -66,6 +99,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
 def in_short(found: Explanation) -> str:
     """Say in a sentence or two which parameters matter most, and which value of the first is the best."""
     mattering = [effect for effect in found.effects if effect.ran and effect.total >= MATTERS]
+    if found.all_disturbed:
+        return "Which parameter matters, and which value is best, cannot be told: all runs were disturbed."
     if all(effect.tied for effect in mattering):
         return "These runs do not tell which parameter matters."
     first, *others = sorted(mattering, key=lambda effect: -effect.total)
@@ -187,7 +222,8 @@ PAIRS: tuple[Column[Pair], ...] = (
 def untested(found: Explanation) -> str:
     """Name the values that no run that counts had, in one sentence."""
     parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
-    return f"No run that counts had {'; '.join(parts)}: what is said of these values is an estimate."
+    which = "that counts, as disturbed ones do not," if found.disturbed and not found.all_disturbed else "that counts"
+    return f"No run {which} had {'; '.join(parts)}: what is said of these values is an estimate."
 
 
 def one_by_one_parts(found: Explanation) -> list[Part]:
@@ -232,13 +268,17 @@ def cost(found: Explanation) -> str:
 
 def verdict(way: OneByOne) -> str:
     """Where the sweeps end, against the best configuration."""
+    return f"From there, {in_turn_words(way)}{'.' if way.found else ':'}"
+
+
+def in_turn_words(way: OneByOne) -> str:
+    """The same without from where."""
+    would = "tuning one parameter at a time would have"
     if way.missing_percent < WORTH_A_WORD:
-        return "From there, tuning one parameter at a time would have found the best too, or one as good."
+        return f"{would} found the best too, or one as good"
     by = f"{way.missing_percent:.1f} ± {half_95(way.missing_sd):.1f} %"
-    faster = f"the best, which is {by} faster than its result (95 % interval)"
-    if way.found:
-        return f"From there, tuning one parameter at a time would have ended at a tie with {faster}."
-    return f"From there, tuning one parameter at a time would have missed {faster}:"
+    end = "ended at a tie with" if way.found else "missed"
+    return f"{would} {end} the best, which is {by} faster than its result (95 % interval)"
 
 
 def other_starts(found: Explanation) -> str | None:

@@ -37,13 +37,11 @@ def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning)
         Column(step.parameter, lambda run: run.value, words=True),
         Column("simulated", lambda run: run.gflops, rate_text),
         Column("published", lambda run: tests.get(run.test), lambda test: f"{test.gflops:g}", optional=True),
-        Column("", lambda run: tests.get(run.test), _role, words=True, optional=True),
+        Column(
+            "", lambda run: tests.get(run.test), lambda one: f"test {one.number}, {one.role}", words=True, optional=True
+        ),
     )
     return table_of("GFLOPS", shown, answer.runs, bold=[fastest] if len(answer.runs) > 1 else ())
-
-
-def _role(test: PublishedTest) -> str:
-    return f"test {test.number}, {test.role}"
 
 
 def guesses_table(book: LessonBook) -> Table:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hpl.params import Scalar
-from results.columns import LISTED, TABLE, cells_of, values_of
-from results.metrics import measured_watts, rate_text
+from results.columns import LISTED, TABLE, cells_of, doubts, values_of
+from results.disturbance import Conditions
+from results.metrics import measured_watts, prefix_gflops, rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Table, Wrap, facts_of, facts_table, outcome, table_of
+from results.report.model import Column, Part, Sentence, Table, Wrap, facts_of, facts_table, outcome, table_of
+from results.report.ranking_table import NUMBERS as NUMERIC
 from results.stats.headline import NO_RATES, HeadlineRates
 from results.store.rows import Row
 from results.store.study_list import Tally
@@ -93,7 +95,7 @@ STUDY_FIELDS: tuple[Column[StudyLine], ...] = (
     Column("", lambda line: line.study.workload.name, None, "workload"),
     Column("", lambda line: list(line.study.notes.tags), None, "tags"),
     Column("", lambda line: line.study.notes.note, None, "note"),
-    Column("trials", lambda line: line.tally.trials, key="trials", wrap=Wrap.NEVER),
+    Column("trials", lambda line: line.tally.trials, key="trials", wrap=Wrap.NEVER, aside=True),
     Column("failed", lambda line: line.tally.failed, key="failed", wrap=Wrap.NEVER, aside=True),
     Column("rates", lambda line: line.how, words=True, wrap=Wrap.NEVER),
     Column(
@@ -134,6 +136,17 @@ KILLED: Final = "killed"
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
 """Parameters that a list of trials has, what matters most first; those of a program's own and settings follow."""
 
+KIND_WORDS: Mapping[Kind, str] = {
+    **dict.fromkeys((Kind.CONFIRMATION, Kind.REFERENCE), "again"),
+    Kind.SMALL: "small",
+    Kind.PILOT: "pilot",
+    Kind.EXTRAPOLATION: "other N",
+    Kind.GIVEN_UP: "given up",
+}
+"""What is told of kinds of trials beside their rates; nothing of the others."""
+USUAL_WIDTH = 78
+"""Characters of a line of a usual terminal that the columns of a table share; those that do not fit are aside."""
+
 
 def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
     """Build a table with a row for each trial.
@@ -156,6 +169,47 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
         columns.append(Column(column.head, words=not is_figure, wrap=wrap, bars=bars if is_result else ()))
         cells.append(told)
     return Table(title, tuple(columns), tuple(zip(*cells, strict=True)))
+
+
+def varying_trials(records: Sequence[TrialRecord], killed: Collection[int]) -> list[Part]:
+    """Tell in a line of each trial what came of it, and the parameters that differ, as far as they fit."""
+    words = [_ran(record) for record in records]
+    names = dict.fromkeys([*FIRST, *(name for one in words for name in one)])
+    values = {name: [str(one.get(name, "")) for one in words] for name in names}
+    usual = (item for item in values.items() if item[0] in FIRST or "." in item[0])
+    alike = [f"{name}={own[0]}" for name, own in usual if len({*own}) == 1 and own[0]]
+    rates = [record.gflops if record.ranked else prefix_gflops(record) for record in records]
+    always = {
+        "#": [str(record.number) for record in records],
+        "GFLOPS": ["" if rate is None else rate_text(rate) for rate in rates],
+        "state": [_stands(record, killed) for record in records],
+    }
+    columns = [Column[int](name, own.__getitem__, words=name == "state", optional=True) for name, own in always.items()]
+    room = USUAL_WIDTH - sum(map(_taken, always.items()))
+    for name, own in values.items():
+        if len({*own}) > 1:
+            fits = _taken((name, own)) <= room
+            room -= _taken((name, own)) if fits else 0
+            columns.append(Column(name, own.__getitem__, words=name not in NUMERIC, aside=not fits))
+    said = f"{'All have' if len(records) > 1 else 'It has'} {' '.join(alike)}. " if alike else ""
+    more = f"{said}⟦all⟧ tells all columns, and a trial's number behind the study all of that trial."
+    return [table_of("", columns, range(len(records)), wrap=Wrap.NEVER), Sentence(more)]
+
+
+def _taken(column: tuple[str, Sequence[str]]) -> int:
+    """Characters that a column takes, given its name and its cells."""
+    return 3 + max(map(len, (column[0], *column[1])))
+
+
+def _stands(record: TrialRecord, killed: Collection[int]) -> str:
+    """How a trial stands beside its rate, without the reason of a failure."""
+    if record.number in killed:
+        return KILLED
+    if record.state is not TrialState.COMPLETE:
+        return f"failed: {record.invalidity}" if record.state is TrialState.FAILED else str(record.state)
+    words = KIND_WORDS.get(record.kind, "")
+    part = f"first {record.part:.0%}" if record.part < 1 and record.kind is not Kind.SMALL else words
+    return ", ".join(filter(None, (part, *doubts(record, Conditions.UNKNOWN))))
 
 
 def _told(name: str, value: Any, record: TrialRecord, killed: Collection[int]) -> str:

@@ -150,8 +150,11 @@ class TuneResult:
         if self.summary is None:
             return Report(title)
         study, written = self.summary.study, self.written
-        fewer = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in fewer_nodes(study)]
-        ranking = (*self.summary.parts(SHOWN, sure=written is None, short=True), *fewer)
+        said = [f"{CAUTION}{text}." for text in (study.notes.disturbed, *fewer_nodes(study)) if text]
+        ranking = (
+            *self.summary.parts(SHOWN, sure=written is None, short=True),
+            *(Sentence(text, tone=Tone.CAUTION) for text in said),
+        )
         if written is None:
             return Report(title, ranking, self.summary.to_json(more={"cautions": cautions_of(study)}))
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
@@ -172,7 +175,7 @@ class TuneResult:
                 takes = duration(seconds(full.N, summary.ranking[0].median_gflops))
                 measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
             return in_short(summary, Sentence(f"{measure}\n  {written.confirm}", unbroken=True))
-        return in_short(summary, Sentence(next_step(summary, "complete", self.db)))
+        return in_short(summary, Sentence(next_step(summary, "complete", self.db, written.hpl_dat)))
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:

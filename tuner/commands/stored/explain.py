@@ -1,7 +1,7 @@
 """`hpltune explain`: what a study learnt of its parameters, or of two of them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from results.record import Study, TrialRecord
 from results.report.model import Report
@@ -15,7 +15,7 @@ from ...explain.stored_space import cluster_of, searched, stored_space, table_of
 from ...explain.taught_study import TaughtStudy
 from ...machine.equipment import host_count
 from ...reports.context import Context
-from ...reports.explanation import explanation_parts, glossary
+from ...reports.explanation import explanation_parts, glossary, short_parts
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
 from ...study.sizing.pilot import stored
@@ -23,10 +23,11 @@ from ...study.sizing.pilot import stored
 
 @dataclass(frozen=True)
 class ExplainResult:
-    """What a study learnt: all of it, or the rates of two parameters against each other."""
+    """What a study learnt, or the rates of two parameters against each other; `whole` as asked."""
 
     study: Study
     found: Explanation | Crossing
+    whole: bool = True
 
     def report(self) -> Report:
         """Report its tables, and what its figures mean."""
@@ -34,19 +35,23 @@ class ExplainResult:
         if isinstance(self.found, Crossing):
             return Report(f"Study {self.study.name}", tuple(crossing_parts(self.study, self.found)), facts)
         facts["glossary"] = glossary(self.found)
-        return Report(f"Study {self.study.name}", tuple(explanation_parts(self.study, self.found)), facts)
+        told = explanation_parts if self.whole else short_parts
+        return Report(f"Study {self.study.name}", tuple(told(self.study, self.found)), facts)
 
     def page(self) -> Report:
         """The same as a page, which begins with what a reader must know first."""
-        return Context([self.study]).page(self.report())
+        return Context([self.study]).page(replace(self, whole=True).report())
 
 
-def explain_study(store: Store, name: str | None = None, pair: str | None = None) -> ExplainResult:
+def explain_study(
+    store: Store, name: str | None = None, pair: str | None = None, *, whole: bool = True
+) -> ExplainResult:
     """Explain a study of the store, or two of its parameters.
 
     Args:
         name: None for the newest search.
         pair: only two of its parameters, with a comma between them.
+        whole: all of it, not what matters most.
 
     Raises:
         TunerError: there is nothing to explain, or these do not vary.
@@ -55,7 +60,7 @@ def explain_study(store: Store, name: str | None = None, pair: str | None = None
     study, records = searched(store, name)
     taught = taught_study(store, study, records)
     if pair is None:
-        return ExplainResult(study, taught.explanation)
+        return ExplainResult(study, taught.explanation, whole)
     return ExplainResult(study, taught.crossing(parse_pair(pair, taught.space)))
 
 

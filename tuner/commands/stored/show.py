@@ -25,6 +25,7 @@ from ...reports.lists import (
     trial_rows,
     trial_table,
     trials_table,
+    varying_trials,
 )
 from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
@@ -61,12 +62,10 @@ class StudiesResult:
     def report(self) -> Report:
         """Report a table of the studies, and which others there are."""
         facts: list[object] = [line.to_json() for line in self.lines]
-        if not self.known and self.tag is not None:
-            none = f"No study of {self.place} has the tag {self.tag}: `hpltune study tag` gives one to a study."
-            return Report("Studies", (Sentence(none),), facts)
         if not self.known:
             none = f"{self.place} holds no study yet: `hpltune tune` makes one."
-            return Report("Studies", (Sentence(none),), facts)
+            tagged = f"No study of {self.place} has the tag {self.tag}: `hpltune study tag` gives one to a study."
+            return Report("Studies", (Sentence(none if self.tag is None else tagged),), facts)
         parts: list[Part] = [studies_table(self.lines)] if self.lines else []
         if self.more:
             parts.append(Sentence(self.more))
@@ -119,13 +118,14 @@ def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
     return "failed" if (tally or store.tallies(study.name).get(study.name, Tally())).all_failed else study.state
 
 
-def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST) -> Report:
+def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = NEWEST, whole: bool = False) -> Report:
     """List trials of a study in the order they were run, by default the last of them, and what else is known of it.
 
     The facts are of all trials, page or not, and are read one after the other while the store is open.
 
     Args:
         failed: only those that failed or were cancelled.
+        whole: with all columns.
 
     Raises:
         ResultsError: there is no such study.
@@ -135,19 +135,21 @@ def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = N
     how = f", {study.how}" if study.simulated else ""
     title = f"Study {name} ({state(study, store)}{how}), space {study.space_name}, engine {study.engine}"
     rows = Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states))
-    whole = store.count(name, states)
-    if failed and not whole:
+    known = store.count(name, states)
+    if failed and not known:
         return Report(title, (Sentence(f"No trial of study {name} failed or was cancelled."),), rows)
     count, before = page.window(TRIALS)
     records = store.newest_records(name, count, before, states)
-    drawn = len(records) == whole and not failed and not is_shootout(study)
+    drawn = len(records) == known and not failed and not is_shootout(study)
     grown = growth_of_study(study, records) if drawn else None
     modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
     noted = map(Sentence, [*noted_sentences(study), *modules])
-    more = page.rest("Trials", min(count, max(0, whole - before)), before, whole)
+    more = page.rest("Trials", min(count, max(0, known - before)), before, known)
     below = map(Sentence, [*([more] if more else []), *map(sentence, store.network.probes(name))])
-    table = trials_table(title, records, killed)
-    return Report(title, (*noted, table, *([grown] if grown else []), *below), rows)
+    short = not (whole or failed)
+    told = varying_trials(records, killed) if short else [trials_table(title, records, killed)]
+    head = [Sentence(title)] if short else []
+    return Report(title, (*head, *noted, *told, *([grown] if grown else []), *below), rows)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class TrialsPrinted(PrintedQuery):
     """As the options of `hpltune show NAME`."""
 
     failed: bool = False
+    everything: bool = False
     page: int = Field(1, ge=1, le=LARGEST)
     count: int | None = Field(None, ge=1, le=MOST_ROWS)
 
@@ -104,10 +105,12 @@ async def printed_trials(
     request: Request, parts: Parts, name: CampaignName, query: Annotated[TrialsPrinted, Query()]
 ) -> Response:
     """Print the trials of a campaign."""
-    page = Page(query.page, query.count)
-    return await _answer(
-        request, parts.answers, query, lambda: show_trials(parts.store, name, failed=query.failed, page=page)
-    )
+    page, whole = Page(query.page, query.count), query.everything
+
+    def printed() -> Report:
+        return show_trials(parts.store, name, failed=query.failed, page=page, whole=whole)
+
+    return await _answer(request, parts.answers, query, printed)
 
 
 @router.get("/printed/campaigns/{name}/best", response_model=PrintedModel)
