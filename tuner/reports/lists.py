@@ -144,8 +144,9 @@ KIND_WORDS: Mapping[Kind, str] = {
     Kind.GIVEN_UP: "given up",
 }
 """What is told of kinds of trials beside their rates; nothing of the others."""
-USUAL_WIDTH = 78
-"""Characters of a line of a usual terminal that the columns of a table share; those that do not fit are aside."""
+USUAL_WIDTH, UNKNOWN = 78, "disturbed?"
+"""Characters of a line of a usual terminal that the columns of a table share; those that do not fit are aside.
+And what is told where nobody knows whether a run was disturbed."""
 
 
 def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
@@ -209,7 +210,7 @@ def _stands(record: TrialRecord, killed: Collection[int]) -> str:
         return f"failed: {record.invalidity}" if record.state is TrialState.FAILED else str(record.state)
     words = KIND_WORDS.get(record.kind, "")
     part = f"first {record.part:.0%}" if record.part < 1 and record.kind is not Kind.SMALL else words
-    return ", ".join(filter(None, (part, *doubts(record, Conditions.UNKNOWN))))
+    return ", ".join(filter(None, (part, *(UNKNOWN if one == Conditions.UNKNOWN else one for one in doubts(record)))))
 
 
 def _told(name: str, value: Any, record: TrialRecord, killed: Collection[int]) -> str:
