@@ -140,7 +140,10 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     except UsageError as error:
         said = without_paths(str(error))
         wrong, status = f"{said[:1].upper()}{said[1:]}.", 422
-    part = await parts.answers.of_all(request, lambda: pickable(parts.store, parts.answers, names))
+    asked, store, answers = CampaignsRequest(SHOWN), parts.store, parts.answers
+    part = await answers.of_all(
+        request, lambda: rendered("home/newest.html.j2", rows=listed(store, answers, asked)[0], picked=names)
+    )
     return page(request, "home/compare.html.j2", status, newest=part.decode(), wrong=wrong)
 
 
@@ -230,12 +233,6 @@ def _running(store: Store, answers: Answers, name: str) -> dict[str, Any]:
         "left": left,
         "percent": None if left_s is None or not whole_s else round(100 * totals.machine_s / whole_s),
     }
-
-
-def pickable(store: Store, answers: Answers, picked: Sequence[str]) -> str:
-    """The newest campaigns, among which people tick what to compare; "" where there is none."""
-    rows, _ = listed(store, answers, StudiesAsked())
-    return rendered("home/picked.html.j2", rows=rows, picked=picked) if rows else ""
 
 
 def goes_on(store: Store) -> bool:
