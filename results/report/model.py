@@ -111,34 +111,43 @@ Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True)
-class Column(Generic[Thing]):
-    """A column of a table, and what scripts are told of the same things: both are made of its values.
+class Column:
+    """The head of a table's column.
 
     Attributes:
         name: with the unit of its cells, for example "price $"; "" where cells speak for themselves.
-        value: what a thing has of it; None where it has nothing.
-        form: how its text is made of a value: a format as ",.1f", or a function; None keeps it out of tables.
-        key: its name for scripts; "" keeps it from them.
         words: its cells are words, so that they begin at the left; figures end at the right.
         wrap: where a long cell may go on in the next line; None for at words.
         short: what a terminal prints instead where it has little room; None for the same.
         bars: for each row a part of 1, or None, which a terminal may show as a bar before the cell; none shows no bars.
+    """
+
+    name: str
+    words: bool = field(default=False, kw_only=True)
+    wrap: Wrap | None = field(default=None, kw_only=True)
+    short: str | None = field(default=None, kw_only=True)
+    bars: tuple[float | None, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True)
+class FactColumn(Column, Generic[Thing]):
+    """A column, and what scripts are told of the same things: both are made of its values.
+
+    Attributes:
+        value: what a thing has of it; None where it has nothing.
+        form: how its text is made of a value: a format as ",.1f", or a function; None keeps it out of tables.
+        key: its name for scripts; "" keeps it from them.
         none: its text where there is no value.
         aside: a narrow page leaves it out.
         optional: a table leaves it out where no cell says anything.
     """
 
-    name: str
     value: Callable[[Thing], Any] = lambda _: None
     form: str | Callable[[Any], str] | None = ""
     key: str = ""
-    words: bool = False
-    wrap: Wrap | None = None
-    short: str | None = None
-    bars: tuple[float | None, ...] = ()
-    none: str = ""
-    aside: bool = False
-    optional: bool = False
+    none: str = field(default="", kw_only=True)
+    aside: bool = field(default=False, kw_only=True)
+    optional: bool = field(default=False, kw_only=True)
 
     def text(self, thing: Thing) -> str:
         """Write its cell."""
@@ -173,7 +182,7 @@ class Table:
     """
 
     title: str
-    columns: tuple[Column[Any], ...]
+    columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[int] = frozenset()
     marked: frozenset[tuple[int, int]] = frozenset()
@@ -201,7 +210,7 @@ class Table:
         return replace(self, columns=columns, rows=rows, narrow=None)
 
 
-def columns(*names: str, words: Container[str] | None = None, wrap: Wrap | None = None) -> tuple[Column[Any], ...]:
+def columns(*names: str, words: Container[str] | None = None, wrap: Wrap | None = None) -> tuple[Column, ...]:
     """Make columns with these names.
 
     Args:
@@ -212,7 +221,7 @@ def columns(*names: str, words: Container[str] | None = None, wrap: Wrap | None 
 
 def table_of(
     title: str,
-    columns: Iterable[Column[Thing]],
+    columns: Iterable[FactColumn[Thing]],
     things: Sequence[Thing],
     *,
     bold: Collection[int] = (),
@@ -237,7 +246,7 @@ def table_of(
     )
 
 
-def facts_of(columns: Iterable[Column[Thing]], thing: Thing) -> dict[str, Any]:
+def facts_of(columns: Iterable[FactColumn[Thing]], thing: Thing) -> dict[str, Any]:
     """Make what scripts are told of a thing, as JSON can hold it."""
     return {one.key: one.value(thing) for one in columns if one.key}
 

@@ -7,7 +7,7 @@ from ..disturbance import Conditions
 from ..metrics import rate_text
 from ..stats.headline import has_doubtful_runs, range_text
 from ..stats.ranking import Ranked, varying
-from .model import Column, Table, Wrap, table_of
+from .model import FactColumn, Table, Wrap, table_of
 
 Interval = tuple[float, float] | None
 NUMBERS = frozenset({"N", "NB", "NBMIN", "DEPTH"})
@@ -53,20 +53,24 @@ def ranking_table(
         "95 % interval": estimated and any(intervals),
         "what varies": short and bool(names),
     }
-    shown: list[Column[int]] = [
-        Column("rank", lambda at: at + 1, short=" "),
-        Column("GFLOPS", lambda at: ranking[at].median_gflops, rate_text),
-        Column("median GFLOPS", lambda at: ranking[at].median_gflops, rate_text, short="median"),
-        Column("runs", lambda at: ranking[at].runs),
-        Column("slowest to fastest", lambda at: range_text(ranking[at], "-"), short="range"),
-        Column("disturbed", lambda at: _disturbed(ranking[at])),
-        Column("failed", lambda at: ranking[at].failed_runs),
-        Column("expected GFLOPS", lambda at: f"{least[at]}{rate_text(ranking[at].expected_gflops)}", short="expected"),
-        Column(
+    shown: list[FactColumn[int]] = [
+        FactColumn("rank", lambda at: at + 1, short=" "),
+        FactColumn("GFLOPS", lambda at: ranking[at].median_gflops, rate_text),
+        FactColumn("median GFLOPS", lambda at: ranking[at].median_gflops, rate_text, short="median"),
+        FactColumn("runs", lambda at: ranking[at].runs),
+        FactColumn("slowest to fastest", lambda at: range_text(ranking[at], "-"), short="range"),
+        FactColumn("disturbed", lambda at: _disturbed(ranking[at])),
+        FactColumn("failed", lambda at: ranking[at].failed_runs),
+        FactColumn(
+            "expected GFLOPS", lambda at: f"{least[at]}{rate_text(ranking[at].expected_gflops)}", short="expected"
+        ),
+        FactColumn(
             "95 % interval", lambda at: intervals[at], lambda ends: "-".join(map(rate_text, ends)), short="interval"
         ),
-        *(Column(head, cells.__getitem__) for head, cells in more.items()),
-        Column("what varies", lambda at: _differing(ranking[at], ranking[0], names), words=True, wrap=Wrap.AT_WORDS),
+        *(FactColumn(head, cells.__getitem__) for head, cells in more.items()),
+        FactColumn(
+            "what varies", lambda at: _differing(ranking[at], ranking[0], names), words=True, wrap=Wrap.AT_WORDS
+        ),
         *([] if short else parameter_columns(ranking, names)),
     ]
     of_it = [head for head in more if head in OF_A_RATE]
@@ -77,10 +81,10 @@ def ranking_table(
     return table_of(title, columns, range(len(ranking)), bold=[0], wrap=Wrap.NEVER, caption=" ".join(said))
 
 
-def parameter_columns(ranking: Sequence[Ranked], names: Iterable[str], *, aside: bool = False) -> list[Column[int]]:
-    """Return a column for each of these parameters, of places in a ranking; `aside` as of a Column."""
+def parameter_columns(ranking: Sequence[Ranked], names: Iterable[str], *, aside: bool = False) -> list[FactColumn[int]]:
+    """Return a column for each of these parameters, of places in a ranking; `aside` as of a FactColumn."""
     cells = {name: [entry.params.get(name) for entry in ranking] for name in names}
-    return [Column(name, own.__getitem__, words=name not in NUMBERS, aside=aside) for name, own in cells.items()]
+    return [FactColumn(name, own.__getitem__, words=name not in NUMBERS, aside=aside) for name, own in cells.items()]
 
 
 def _differing(entry: Ranked, first: Ranked, names: Sequence[str]) -> str:

@@ -5,35 +5,35 @@ from collections.abc import Sequence
 from statistics import median
 
 from results.disturbance import Conditions
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, facts_of, table_of
+from results.report.model import FactColumn, Figure, Part, Sentence, Series, Table, facts_of, table_of
 from runners.virtual.cluster import VirtualCluster
 
 from ..simulation.calibration import Check, agreement_of
 from ..simulation.cluster import cluster_dict
 
 PARAMETERS = ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")
-FIELDS: tuple[Column[Check], ...] = (
-    Column("", lambda check: dict(check.params), None, "params"),
-    Column("", lambda check: list(check.gflops), None, "gflops"),
-    Column("", lambda check: check.reason, None, "reason"),
-    Column("N", lambda check: check.params["N"]),
-    Column("NB", lambda check: check.params["NB"]),
-    Column("grid", lambda check: check.params["grid"], words=True),
-    Column("DEPTH", lambda check: check.params["DEPTH"]),
-    Column("SWAP", lambda check: check.params["SWAP"], words=True),
-    Column("NBMIN", lambda check: check.params["NBMIN"]),
-    Column(
+FIELDS: tuple[FactColumn[Check], ...] = (
+    FactColumn("", lambda check: dict(check.params), None, "params"),
+    FactColumn("", lambda check: list(check.gflops), None, "gflops"),
+    FactColumn("", lambda check: check.reason, None, "reason"),
+    FactColumn("N", lambda check: check.params["N"]),
+    FactColumn("NB", lambda check: check.params["NB"]),
+    FactColumn("grid", lambda check: check.params["grid"], words=True),
+    FactColumn("DEPTH", lambda check: check.params["DEPTH"]),
+    FactColumn("SWAP", lambda check: check.params["SWAP"], words=True),
+    FactColumn("NBMIN", lambda check: check.params["NBMIN"]),
+    FactColumn(
         "real GFLOPS",
         lambda check: _at("least", check, f"{median(check.gflops):.2f}") if check.gflops else check.reason,
     ),
-    Column("runs", lambda check: len(check.gflops)),
-    Column("", lambda check: check.simulated.gflops, None, "predicted_gflops"),
-    Column(
+    FactColumn("runs", lambda check: len(check.gflops)),
+    FactColumn("", lambda check: check.simulated.gflops, None, "predicted_gflops"),
+    FactColumn(
         "predicted", lambda check: f"{check.simulated.gflops:.2f}" if check.simulated.gflops else check.simulated.reason
     ),
-    Column("error", lambda check: None if check.error is None else _at("most", check, f"{check.error:+.1%}")),
-    Column("", lambda check: check.error, None, "error"),
-    Column("", lambda check: check.conditions.value, None, "conditions"),
+    FactColumn("error", lambda check: None if check.error is None else _at("most", check, f"{check.error:+.1%}")),
+    FactColumn("", lambda check: check.error, None, "error"),
+    FactColumn("", lambda check: check.conditions.value, None, "conditions"),
 )
 """What is told of each check."""
 

@@ -10,7 +10,7 @@ from results.metrics import rate_text
 from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
 from results.report.model import (
-    Column,
+    FactColumn,
     Figure,
     Folded,
     Heading,
@@ -190,11 +190,11 @@ class Comparison:
     def _side_table(self) -> Table:
         """Build the table of the best configurations, with the parameters in which they differ."""
         names = varying([side.best for side in self.sides]) or sorted(self.sides[0].best.params)
-        shown: tuple[Column[Side], ...] = (
-            Column("side", lambda side: side.name, words=True),
-            Column("median GFLOPS", lambda side: side.best.median_gflops, rate_text),
-            Column("runs", lambda side: side.best.runs),
-            Column("configuration", lambda side: named_values(side.best.params, names), words=True),
+        shown: tuple[FactColumn[Side], ...] = (
+            FactColumn("side", lambda side: side.name, words=True),
+            FactColumn("median GFLOPS", lambda side: side.best.median_gflops, rate_text),
+            FactColumn("runs", lambda side: side.best.runs),
+            FactColumn("configuration", lambda side: named_values(side.best.params, names), words=True),
         )
         return table_of("Each side at its best", shown, self.sides)
 
@@ -400,21 +400,21 @@ def _interval(one: Side, other: Side, contrast: Contrast) -> tuple[float, float]
     return None if contrast.exact or _untold(one, other) else contrast.interval_percent
 
 
-PAIRS: tuple[Column[tuple[Side, Side, Contrast]], ...] = (
-    Column("A", lambda pair: pair[0].name, words=True, wrap=Wrap.ANYWHERE),
-    Column("B", lambda pair: pair[1].name, words=True, wrap=Wrap.ANYWHERE),
-    Column("difference %", lambda pair: pair[2].effect_percent, "+.2f"),
-    Column(
+PAIRS: tuple[FactColumn[tuple[Side, Side, Contrast]], ...] = (
+    FactColumn("A", lambda pair: pair[0].name, words=True, wrap=Wrap.ANYWHERE),
+    FactColumn("B", lambda pair: pair[1].name, words=True, wrap=Wrap.ANYWHERE),
+    FactColumn("difference %", lambda pair: pair[2].effect_percent, "+.2f"),
+    FactColumn(
         "95 % interval", lambda pair: _interval(*pair), lambda ends: f"{ends[0]:+.2f} to {ends[1]:+.2f}", none="none"
     ),
-    Column(
+    FactColumn(
         "p (Holm)",
         lambda pair: None if _untold(*pair[:2]) else pair[2].p_holm,
         lambda p: "<0.0001" if p < 0.0001 else f"{p:.2g}",
     ),
-    Column("test", lambda pair: TESTS[pair[2].test], words=True, aside=True),
-    Column("runs", lambda pair: ", ".join(map(str, pair[2].runs)), aside=True),
-    Column("verdict", lambda pair: _verdict(*pair), words=True),
+    FactColumn("test", lambda pair: TESTS[pair[2].test], words=True, aside=True),
+    FactColumn("runs", lambda pair: ", ".join(map(str, pair[2].runs)), aside=True),
+    FactColumn("verdict", lambda pair: _verdict(*pair), words=True),
 )
 """What a table tells of each two sides."""
 

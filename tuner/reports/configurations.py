@@ -1,7 +1,6 @@
 """Configurations beside each other: what the best has that the textbook has not, and trials by what varies."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from hpl.params import Scalar
 from results.metrics import rate_text
@@ -52,7 +51,7 @@ def configuration_table(
     differs = [name for name in other if str(other[name]) != str(best.params[name])]
     shown = [name for name in names if name in varying or name in differs] or names
     brought = {name: _brought(percents, name, best.params[name], other[name]) for name in differs}
-    columns: list[Column[Any]] = [Column("", words=True), Column("this run", words=True, wrap=Wrap.ANYWHERE)]
+    columns: list[Column] = [Column("", words=True), Column("this run", words=True, wrap=Wrap.ANYWHERE)]
     rows: list[tuple[str, ...]] = [(name, f"{_value(best, name)}") for name in shown]
     if differs:
         columns.append(Column("textbook", words=True, wrap=Wrap.ANYWHERE))
@@ -80,7 +79,7 @@ def trials_by_value(
 ) -> Table:
     """A row for each trial, and a column for each parameter that varies; what differs from the best is marked."""
     names = varying_names(records)
-    head: tuple[Column[Any], ...] = (
+    head: tuple[Column, ...] = (
         Column("trial"),
         Column("GFLOPS", wrap=Wrap.NEVER),
         Column("time", wrap=Wrap.NEVER),

@@ -4,29 +4,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from results.metrics import four_digits
-from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Wrap, facts_of, table_of
+from results.report.model import Copied, FactColumn, Figure, Heading, Part, Sentence, Series, Wrap, facts_of, table_of
 
 from ..simulation.design import Prediction
 from .virtual_cluster import caution, cluster_table, computed
 
-FIELDS: tuple[Column[Prediction], ...] = (
-    Column("design", lambda one: one.design.name, key="design", words=True),
-    Column("nodes", lambda one: one.nodes, key="nodes", aside=True),
-    Column("", lambda one: one.nodes_used, None, "nodes_used"),
-    Column("price $", lambda one: one.price_usd, ",.0f", "price_usd", aside=True),
-    Column("", lambda one: one.power_w, None, "power_w"),
-    Column("", lambda one: one.rpeak_gflops, None, "rpeak_gflops"),
-    Column("GFLOPS", lambda one: one.gflops, four_digits, "gflops"),
-    Column("% of peak", lambda one: one.merit.percent_of_peak, ".1f", "percent_of_peak"),
-    Column("", lambda one: one.above_peak, None, "above_peak"),
-    Column("$/GFLOPS", lambda one: one.merit.usd_per_gflops, four_digits, "usd_per_gflops"),
-    Column("MFLOPS/W", lambda one: one.merit.mflops_per_watt, four_digits, "mflops_per_watt"),
-    Column("", lambda one: one.study, None, "study"),
-    Column("", lambda one: dict(one.best.params), None, "params"),
-    Column("N", lambda one: one.best.params["N"], aside=True),
-    Column("NB", lambda one: one.best.params["NB"], aside=True),
-    Column("grid", lambda one: one.best.params["grid"], words=True, aside=True),
-    Column("blas", lambda one: one.best.params["blas"], words=True, aside=True),
+FIELDS: tuple[FactColumn[Prediction], ...] = (
+    FactColumn("design", lambda one: one.design.name, key="design", words=True),
+    FactColumn("nodes", lambda one: one.nodes, key="nodes", aside=True),
+    FactColumn("", lambda one: one.nodes_used, None, "nodes_used"),
+    FactColumn("price $", lambda one: one.price_usd, ",.0f", "price_usd", aside=True),
+    FactColumn("", lambda one: one.power_w, None, "power_w"),
+    FactColumn("", lambda one: one.rpeak_gflops, None, "rpeak_gflops"),
+    FactColumn("GFLOPS", lambda one: one.gflops, four_digits, "gflops"),
+    FactColumn("% of peak", lambda one: one.merit.percent_of_peak, ".1f", "percent_of_peak"),
+    FactColumn("", lambda one: one.above_peak, None, "above_peak"),
+    FactColumn("$/GFLOPS", lambda one: one.merit.usd_per_gflops, four_digits, "usd_per_gflops"),
+    FactColumn("MFLOPS/W", lambda one: one.merit.mflops_per_watt, four_digits, "mflops_per_watt"),
+    FactColumn("", lambda one: one.study, None, "study"),
+    FactColumn("", lambda one: dict(one.best.params), None, "params"),
+    FactColumn("N", lambda one: one.best.params["N"], aside=True),
+    FactColumn("NB", lambda one: one.best.params["NB"], aside=True),
+    FactColumn("grid", lambda one: one.best.params["grid"], words=True, aside=True),
+    FactColumn("blas", lambda one: one.best.params["blas"], words=True, aside=True),
 )
 """What is told of each design."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from results.metrics import four_digits
 from results.record import Study
-from results.report.model import Column, Matrix, Part, Sentence, Table, columns, table_of
+from results.report.model import FactColumn, Matrix, Part, Sentence, Table, columns, table_of
 from results.report.ranking_table import named_values
 from results.stats.intervals import half_95
 
@@ -157,13 +157,13 @@ def glossary(found: Explanation) -> dict[str, str]:
 
 
 def _effects(study: Study, found: Explanation) -> Table:
-    shown: tuple[Column[Effect], ...] = (
-        Column("parameter", lambda effect: effect.name, words=True),
-        Column("alone", lambda effect: f"{100 * effect.share:.0f} ± {half_95(100 * effect.sd):.0f} %"),
-        Column("with others", lambda effect: f"{100 * effect.total:.0f} %"),
-        Column("best on average", lambda effect: _value(effect, 0), words=True),
-        Column("in the best run", lambda effect: found.best_run.get(effect.name), words=True),
-        Column("worst on average", lambda effect: _value(effect, -1) if len(effect.ran) > 1 else None, words=True),
+    shown: tuple[FactColumn[Effect], ...] = (
+        FactColumn("parameter", lambda effect: effect.name, words=True),
+        FactColumn("alone", lambda effect: f"{100 * effect.share:.0f} ± {half_95(100 * effect.sd):.0f} %"),
+        FactColumn("with others", lambda effect: f"{100 * effect.total:.0f} %"),
+        FactColumn("best on average", lambda effect: _value(effect, 0), words=True),
+        FactColumn("in the best run", lambda effect: found.best_run.get(effect.name), words=True),
+        FactColumn("worst on average", lambda effect: _value(effect, -1) if len(effect.ran) > 1 else None, words=True),
     )
     title = f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}"
     return table_of(title, shown, found.effects, caption=PLUS_MINUS)
@@ -210,11 +210,11 @@ def depends(pair: Pair) -> str:
     return f"{pair.one} " + ", ".join(f"{one} with {'/'.join(others)}" for one, others in chosen.items())
 
 
-PAIRS: tuple[Column[Pair], ...] = (
-    Column("pair", lambda pair: f"{pair.one} x {pair.other}", words=True),
-    Column("only together", lambda pair: f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} %"),
-    Column("H", lambda pair: f"{pair.h:.2f} ± {half_95(pair.h_sd):.2f}"),
-    Column("best value by the other's", depends, words=True),
+PAIRS: tuple[FactColumn[Pair], ...] = (
+    FactColumn("pair", lambda pair: f"{pair.one} x {pair.other}", words=True),
+    FactColumn("only together", lambda pair: f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} %"),
+    FactColumn("H", lambda pair: f"{pair.h:.2f} ± {half_95(pair.h_sd):.2f}"),
+    FactColumn("best value by the other's", depends, words=True),
 )
 """What a table tells of each two parameters."""
 
@@ -298,12 +298,12 @@ def _percent(percent: float | None, sd: float | None) -> str:
     return "not valid" if percent is None else f"{percent:+.1f} ± {half_95(sd or 0.0):.1f} %"
 
 
-MISSED: tuple[Column[MissedValue], ...] = (
-    Column("missed", lambda one: one.name, words=True),
-    Column("ends at", lambda one: one.left_at, words=True),
-    Column("best", lambda one: one.best, words=True),
-    Column("changed there alone", lambda one: _percent(one.gain_percent, one.gain_sd)),
-    Column("changed back in the best", lambda one: _percent(one.back_percent, one.back_sd)),
+MISSED: tuple[FactColumn[MissedValue], ...] = (
+    FactColumn("missed", lambda one: one.name, words=True),
+    FactColumn("ends at", lambda one: one.left_at, words=True),
+    FactColumn("best", lambda one: one.best, words=True),
+    FactColumn("changed there alone", lambda one: _percent(one.gain_percent, one.gain_sd)),
+    FactColumn("changed back in the best", lambda one: _percent(one.back_percent, one.back_sd)),
 )
 """What a table tells of each value that was missed."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from results.metrics import rate_text
-from results.report.model import Column, Heading, Part, Report, Sentence, Table, facts_of, table_of
+from results.report.model import FactColumn, Heading, Part, Report, Sentence, Table, facts_of, table_of
 
 from ..simulation.lesson import Lesson, LessonStep
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
@@ -33,11 +33,11 @@ def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning)
     tests: dict[int | None, PublishedTest] = {
         run.test: published.test(run.test) for run in answer.runs if run.test is not None
     }
-    shown: tuple[Column[KeptRun], ...] = (
-        Column(step.parameter, lambda run: run.value, words=True),
-        Column("simulated", lambda run: run.gflops, rate_text),
-        Column("published", lambda run: tests.get(run.test), lambda test: f"{test.gflops:g}", optional=True),
-        Column(
+    shown: tuple[FactColumn[KeptRun], ...] = (
+        FactColumn(step.parameter, lambda run: run.value, words=True),
+        FactColumn("simulated", lambda run: run.gflops, rate_text),
+        FactColumn("published", lambda run: tests.get(run.test), lambda test: f"{test.gflops:g}", optional=True),
+        FactColumn(
             "", lambda run: tests.get(run.test), lambda one: f"test {one.number}, {one.role}", words=True, optional=True
         ),
     )
@@ -46,10 +46,10 @@ def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning)
 
 def guesses_table(book: LessonBook) -> Table:
     """All guesses beside their answers."""
-    shown: tuple[Column[tuple[LessonStep, KeptAnswer]], ...] = (
-        Column("step", lambda one: one[0].title, words=True),
-        Column("your guess", lambda one: _guessed(one[0], one[1].guess), words=True),
-        Column("simulated", lambda one: _guessed(one[0], one[0].result(one[1].rates)), words=True),
+    shown: tuple[FactColumn[tuple[LessonStep, KeptAnswer]], ...] = (
+        FactColumn("step", lambda one: one[0].title, words=True),
+        FactColumn("your guess", lambda one: _guessed(one[0], one[1].guess), words=True),
+        FactColumn("simulated", lambda one: _guessed(one[0], one[0].result(one[1].rates)), words=True),
     )
     return table_of("Your guesses", shown, list(book.answered()))
 
@@ -68,12 +68,12 @@ def lessons_report(books: Sequence[LessonBook]) -> Report:
     return Report("Lessons", (table_of("Lessons", BOOKS, books), then), facts)
 
 
-BOOKS: tuple[Column[LessonBook], ...] = (
-    Column("lesson", lambda book: book.lesson.name, key="lesson", words=True),
-    Column("about", lambda book: book.lesson.title, words=True),
-    Column("", lambda book: len(book.lesson.steps), None, "steps"),
-    Column("", lambda book: len(book.answered()), None, "done"),
-    Column("done", lambda book: f"{len(book.answered())} of {counted(len(book.lesson.steps), 'step')}", words=True),
+BOOKS: tuple[FactColumn[LessonBook], ...] = (
+    FactColumn("lesson", lambda book: book.lesson.name, key="lesson", words=True),
+    FactColumn("about", lambda book: book.lesson.title, words=True),
+    FactColumn("", lambda book: len(book.lesson.steps), None, "steps"),
+    FactColumn("", lambda book: len(book.answered()), None, "done"),
+    FactColumn("done", lambda book: f"{len(book.answered())} of {counted(len(book.lesson.steps), 'step')}", words=True),
 )
 """What is told of each lesson."""
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from results.disturbance import Conditions
 from results.record import SMALLER_RUNS, Study, TrialRecord
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap, table_of
+from results.report.model import FactColumn, Figure, Part, Sentence, Series, Table, Wrap, table_of
 from results.report.ranking_table import named_values, parameter_columns
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.ranking import Ranked, varying
@@ -199,15 +199,15 @@ class LibraryRanking:
         apart = TOLD_APART | ({PROGRAM} if len(built) < 2 else frozenset())
         params = [name for name in varying(entries) if name not in apart] if len(entries) > 1 else []
         percents, rounds = self._percents(), self.order.counted or None
-        shown: list[Column[int]] = [
-            Column("", lambda at: at + 1),
-            Column(self.kind, lambda at: names[at], words=True),
-            Column(
+        shown: list[FactColumn[int]] = [
+            FactColumn("", lambda at: at + 1),
+            FactColumn(self.kind, lambda at: names[at], words=True),
+            FactColumn(
                 "GFLOPS", lambda at: f"{'at least ' if entries[at].disturbance else ''}{self._gflops(names[at]):.2f}"
             ),
-            Column("rounds", lambda at: None if names[at] in self.others else rounds, optional=True),
-            Column("slower by %", lambda at: self._behind(names[at]) if at else ""),
-            Column("% of peak", lambda at: percents[at] if all(percents) else None, ".1f", optional=True),
+            FactColumn("rounds", lambda at: None if names[at] in self.others else rounds, optional=True),
+            FactColumn("slower by %", lambda at: self._behind(names[at]) if at else ""),
+            FactColumn("% of peak", lambda at: percents[at] if all(percents) else None, ".1f", optional=True),
             *parameter_columns(entries, params, aside=True),
         ]
         alike = [name for name in entries[0].params if name not in {*params, "blas", PROGRAM, "threshold"}]

@@ -10,7 +10,7 @@ from results.columns import LISTED, TABLE, cells_of, doubts, values_of
 from results.disturbance import Conditions
 from results.metrics import measured_watts, prefix_gflops, rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Part, Sentence, Table, Wrap, facts_of, facts_table, outcome, table_of
+from results.report.model import FactColumn, Part, Sentence, Table, Wrap, facts_of, facts_table, outcome, table_of
 from results.report.ranking_table import NUMBERS as NUMERIC
 from results.stats.headline import NO_RATES, HeadlineRates
 from results.store.rows import Row
@@ -84,27 +84,27 @@ class StudyLine:
         return facts_of(STUDY_FIELDS, self) | (self.rates.to_json() if self.rates else NO_RATES)
 
 
-STUDY_FIELDS: tuple[Column[StudyLine], ...] = (
-    Column("study", lambda line: line.study.name, key="study", words=True),
-    Column("", lambda line: line.study.created_at.isoformat(), None, "created_at"),
-    Column("when", lambda line: line.study.created_at.astimezone(), "%Y-%m-%d %H:%M", words=True),
-    Column("state", lambda line: line.state, key="state", words=True, wrap=Wrap.NEVER),
-    Column("", lambda line: line.study.space_name, None, "space"),
-    Column("engine", lambda line: line.study.engine, key="engine", words=True, wrap=Wrap.NEVER, aside=True),
-    Column("", lambda line: line.study.how, None, "rates"),
-    Column("", lambda line: line.study.workload.name, None, "workload"),
-    Column("", lambda line: list(line.study.notes.tags), None, "tags"),
-    Column("", lambda line: line.study.notes.note, None, "note"),
-    Column("trials", lambda line: line.tally.trials, key="trials", wrap=Wrap.NEVER, aside=True),
-    Column("failed", lambda line: line.tally.failed, key="failed", wrap=Wrap.NEVER, aside=True),
-    Column("rates", lambda line: line.how, words=True, wrap=Wrap.NEVER),
-    Column(
+STUDY_FIELDS: tuple[FactColumn[StudyLine], ...] = (
+    FactColumn("study", lambda line: line.study.name, key="study", words=True),
+    FactColumn("", lambda line: line.study.created_at.isoformat(), None, "created_at"),
+    FactColumn("when", lambda line: line.study.created_at.astimezone(), "%Y-%m-%d %H:%M", words=True),
+    FactColumn("state", lambda line: line.state, key="state", words=True, wrap=Wrap.NEVER),
+    FactColumn("", lambda line: line.study.space_name, None, "space"),
+    FactColumn("engine", lambda line: line.study.engine, key="engine", words=True, wrap=Wrap.NEVER, aside=True),
+    FactColumn("", lambda line: line.study.how, None, "rates"),
+    FactColumn("", lambda line: line.study.workload.name, None, "workload"),
+    FactColumn("", lambda line: list(line.study.notes.tags), None, "tags"),
+    FactColumn("", lambda line: line.study.notes.note, None, "note"),
+    FactColumn("trials", lambda line: line.tally.trials, key="trials", wrap=Wrap.NEVER, aside=True),
+    FactColumn("failed", lambda line: line.tally.failed, key="failed", wrap=Wrap.NEVER, aside=True),
+    FactColumn("rates", lambda line: line.how, words=True, wrap=Wrap.NEVER),
+    FactColumn(
         "fastest GFLOPS",
         lambda line: line.rates and line.rates.fastest_text,
         wrap=Wrap.NEVER,
         short="fastest",
     ),
-    Column(
+    FactColumn(
         "expected GFLOPS",
         lambda line: line.rates and line.rates.expected_gflops,
         rate_text,
@@ -112,7 +112,7 @@ STUDY_FIELDS: tuple[Column[StudyLine], ...] = (
         short="expected",
         optional=True,
     ),
-    Column("tags", lambda line: " ".join(line.study.notes.tags), words=True, optional=True),
+    FactColumn("tags", lambda line: " ".join(line.study.notes.tags), words=True, optional=True),
 )
 """What is told of each study of a list."""
 
@@ -158,7 +158,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     rates = [record.gflops if record.ranked else None for record in records]
     most = max((rate for rate in rates if rate), default=1.0)
     bars = tuple(None if rate is None else rate / most for rate in rates)
-    columns, cells = list[Column[Any]](), []
+    columns, cells = list[FactColumn[Any]](), []
     heads = {name: column for name, column in TABLE.items() if column.head and column.is_public}
     known = [(cells_of(values_of(record, heads)), record) for record in records]
     for name, column in heads.items():
@@ -167,7 +167,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
             continue
         is_result, is_figure = name == "gflops", column.kind in {int, float} and name != "gflops"
         wrap = Wrap.NEVER if is_figure else Wrap.ANYWHERE if is_result else Wrap.AT_WORDS  # a reason may hold a path
-        columns.append(Column(column.head, words=not is_figure, wrap=wrap, bars=bars if is_result else ()))
+        columns.append(FactColumn(column.head, words=not is_figure, wrap=wrap, bars=bars if is_result else ()))
         cells.append(told)
     return Table(title, tuple(columns), tuple(zip(*cells, strict=True)))
 
@@ -185,13 +185,15 @@ def varying_trials(records: Sequence[TrialRecord], killed: Collection[int]) -> l
         "GFLOPS": ["" if rate is None else rate_text(rate) for rate in rates],
         "state": [_stands(record, killed) for record in records],
     }
-    columns = [Column[int](name, own.__getitem__, words=name == "state", optional=True) for name, own in always.items()]
+    columns = [
+        FactColumn[int](name, own.__getitem__, words=name == "state", optional=True) for name, own in always.items()
+    ]
     room = USUAL_WIDTH - sum(map(_taken, always.items()))
     for name, own in values.items():
         if len({*own}) > 1:
             fits = _taken((name, own)) <= room
             room -= _taken((name, own)) if fits else 0
-            columns.append(Column(name, own.__getitem__, words=name not in NUMERIC, aside=not fits))
+            columns.append(FactColumn(name, own.__getitem__, words=name not in NUMERIC, aside=not fits))
     said = f"{'All have' if len(records) > 1 else 'It has'} {' '.join(alike)}. " if alike else ""
     more = f"{said}⟦all⟧ tells all columns, and a trial's number behind the study all of that trial."
     return [table_of("", columns, range(len(records)), wrap=Wrap.NEVER), Sentence(more)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from results.record import Study
-from results.report.model import Column, Table, Wrap, table_of
+from results.report.model import FactColumn, Table, Wrap, table_of
 from results.stats.headline import FastestRun
 from results.stats.ranking import hosts_of
 
@@ -181,12 +181,12 @@ def _rate(gflops: float) -> str:
     return f"{gflops:,.0f}" if gflops >= 10_000 else f"{gflops:,.4g}" if gflops < 100 else f"{gflops:,.1f}"
 
 
-KNOWN: tuple[Column[KnownMachine], ...] = (
-    Column("machine", lambda one: one.machine, words=True, wrap=Wrap.ANYWHERE),
-    Column("CPU", lambda one: one.cpu, words=True, wrap=Wrap.ANYWHERE),
-    Column("cores", lambda one: one.cores or None, ","),
-    Column("GFLOPS", lambda one: one.rmax_gflops, _rate),
-    Column("% of peak", lambda one: one.percent_of_peak, ",.1f", short="% peak"),
-    Column("MFLOPS/W", lambda one: one.mflops_per_watt, ",.0f"),
+KNOWN: tuple[FactColumn[KnownMachine], ...] = (
+    FactColumn("machine", lambda one: one.machine, words=True, wrap=Wrap.ANYWHERE),
+    FactColumn("CPU", lambda one: one.cpu, words=True, wrap=Wrap.ANYWHERE),
+    FactColumn("cores", lambda one: one.cores or None, ","),
+    FactColumn("GFLOPS", lambda one: one.rmax_gflops, _rate),
+    FactColumn("% of peak", lambda one: one.percent_of_peak, ",.1f", short="% peak"),
+    FactColumn("MFLOPS/W", lambda one: one.mflops_per_watt, ",.0f"),
 )
 """What a table tells of each published result."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, replace
 
 from results.metrics import four_digits, merit
 from results.report.model import (
-    Column,
     Copied,
+    FactColumn,
     Figure,
     Heading,
     Part,
@@ -33,14 +33,14 @@ from ..simulation.reproduction import (
 from ..words import listed
 from .virtual_cluster import cluster_sentence, cluster_table
 
-SETTINGS: tuple[Column[SettingLoss], ...] = (
-    Column("setting", lambda row: row.name, words=True),
-    Column("best", lambda row: row.best, words=True),
-    Column("published", lambda row: row.published, words=True),
-    Column("assumed", lambda row: row.assumed, words=True),
-    Column("loss with it", lambda row: row.loss, ".1%"),
-    Column("worst", lambda row: row.worst, words=True),
-    Column("loss with that", lambda row: row.worst_loss, ".1%"),
+SETTINGS: tuple[FactColumn[SettingLoss], ...] = (
+    FactColumn("setting", lambda row: row.name, words=True),
+    FactColumn("best", lambda row: row.best, words=True),
+    FactColumn("published", lambda row: row.published, words=True),
+    FactColumn("assumed", lambda row: row.assumed, words=True),
+    FactColumn("loss with it", lambda row: row.loss, ".1%"),
+    FactColumn("worst", lambda row: row.worst, words=True),
+    FactColumn("loss with that", lambda row: row.worst_loss, ".1%"),
 )
 """What is told of each setting that was changed alone."""
 
@@ -147,30 +147,30 @@ PRICES = {
 """The dates of a price, and how the keys of its figures begin."""
 SummaryRow = tuple[str, float, float | None]
 """A figure of merit by name, as published and as simulated."""
-SUMMARY: tuple[Column[SummaryRow], ...] = (
-    Column("", lambda row: row[0], key="name", words=True),
-    Column("published", lambda row: row[1], ",.10g", "published"),
-    Column("simulated", lambda row: row[2], ".4g", "simulated"),
+SUMMARY: tuple[FactColumn[SummaryRow], ...] = (
+    FactColumn("", lambda row: row[0], key="name", words=True),
+    FactColumn("published", lambda row: row[1], ",.10g", "published"),
+    FactColumn("simulated", lambda row: row[2], ".4g", "simulated"),
 )
 
 
-def test_fields(price_usd: float) -> tuple[Column[ComparedTest], ...]:
+def test_fields(price_usd: float) -> tuple[FactColumn[ComparedTest], ...]:
     """What is told of each test of a cluster that cost so much."""
     return (
-        Column("test", lambda row: row.test.number, key="test"),
-        Column("with", lambda row: row.test.what, words=True, aside=True),
-        Column("N", lambda row: row.test.params["N"], aside=True),
-        Column("NB", lambda row: row.test.params["NB"], aside=True),
-        Column("grid", lambda row: row.test.params["grid"], words=True, aside=True),
-        Column("", lambda row: row.test.role, None, "role"),
-        Column("published", lambda row: row.test.gflops, "g", "published_gflops"),
-        Column("% of peak", lambda row: row.test.percent_of_peak, key="published_percent_of_peak", aside=True),
-        Column("$/GFLOPS", lambda row: round(price_usd / row.test.gflops), four_digits, aside=True),
-        Column("", lambda row: price_usd / row.test.gflops, None, "published_usd_per_gflops"),
-        Column("simulated", lambda row: row.simulated.gflops, ".4g", "simulated_gflops", none="failed"),
-        Column("error", lambda row: row.error, "+.1%", "error"),
-        Column("", lambda row: row.test.role, words=True, aside=True),
-        Column("", lambda row: dict(row.test.params), None, "params"),
+        FactColumn("test", lambda row: row.test.number, key="test"),
+        FactColumn("with", lambda row: row.test.what, words=True, aside=True),
+        FactColumn("N", lambda row: row.test.params["N"], aside=True),
+        FactColumn("NB", lambda row: row.test.params["NB"], aside=True),
+        FactColumn("grid", lambda row: row.test.params["grid"], words=True, aside=True),
+        FactColumn("", lambda row: row.test.role, None, "role"),
+        FactColumn("published", lambda row: row.test.gflops, "g", "published_gflops"),
+        FactColumn("% of peak", lambda row: row.test.percent_of_peak, key="published_percent_of_peak", aside=True),
+        FactColumn("$/GFLOPS", lambda row: round(price_usd / row.test.gflops), four_digits, aside=True),
+        FactColumn("", lambda row: price_usd / row.test.gflops, None, "published_usd_per_gflops"),
+        FactColumn("simulated", lambda row: row.simulated.gflops, ".4g", "simulated_gflops", none="failed"),
+        FactColumn("error", lambda row: row.error, "+.1%", "error"),
+        FactColumn("", lambda row: row.test.role, words=True, aside=True),
+        FactColumn("", lambda row: dict(row.test.params), None, "params"),
     )
 
 

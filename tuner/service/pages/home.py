@@ -140,7 +140,7 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     except UsageError as error:
         said = without_paths(str(error))
         wrong, status = f"{said[:1].upper()}{said[1:]}.", 422
-    asked, store, answers = CampaignsRequest(SHOWN), parts.store, parts.answers
+    asked, store, answers = StudiesAsked(), parts.store, parts.answers
     part = await answers.of_all(
         request, lambda: rendered("home/newest.html.j2", rows=listed(store, answers, asked)[0], picked=names)
     )
