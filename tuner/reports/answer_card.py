@@ -27,6 +27,7 @@ STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled",
 NAMED = ("N", "NB", "grid", "blas", "layout")
 """What the answer in short tells of its configuration."""
 NOT_KNOWN = "Not known"
+DOUBTED = "Other programs disturbed the runs beside the textbook: repeat them on a quiet machine."
 FIGURE_NAMES = {
     "percent_of_peak": "Of what the cores can do",
     "usd_per_gflops": "Price of a GFLOPS",
@@ -105,7 +106,8 @@ def _tiles(summary: StudySummary, first: Ranked) -> Iterator[Tile]:
     if predicted is not None:
         gain = predicted.gain_percent
         known = NOT_KNOWN if gain is None else f"{gain:+.1f}"
-        yield "Against the textbook", known, "" if gain is None else "%", f"{predicted.against_textbook}."
+        side = DOUBTED if gain is None and predicted.textbook else f"{predicted.against_textbook}."
+        yield "Against the textbook", known, "" if gain is None else "%", side
     if summary.how_sure:
         yield "How sure?", _sure(summary.sure), "", summary.how_sure
 

@@ -57,7 +57,7 @@ def configuration_table(
         columns.append(Column("textbook", words=True, wrap=Wrap.ANYWHERE))
         rows = [(*row, f"{other[row[0]]}" if row[0] in differs else "") for row in rows]
     if any(brought.values()):
-        columns.append(Column("brings", wrap=Wrap.NEVER))
+        columns.append(Column("brings", words=True, wrap=Wrap.NEVER))
         rows = [(*row, brought.get(row[0], "")) for row in rows]
     rest = named_values(best.params, [name for name in names if name not in shown], ", ")
     said = ["Marked: differs from the textbook."] if differs else []

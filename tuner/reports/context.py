@@ -128,7 +128,7 @@ def folded_cautions(cautions: Sequence[str]) -> list[Part]:
     """One caution, or the first of several with the others folded below it."""
     if len(cautions) < 2:
         return [Sentence(text, tone=Tone.CAUTION) for text in cautions]
-    first = cautions[0].removeprefix("Caution: ")
+    first = cautions[0].removeprefix("Caution").lstrip(":, ")
     others = tuple(Sentence(text, tone=Tone.CAUTION) for text in cautions[1:])
     return [Folded(f"{counted(len(cautions), 'caution')}. The first: {first}", others, Tone.CAUTION)]
 

@@ -46,10 +46,11 @@
   }
   const nameOf = (head) => (head.querySelector(".sort") ?? head).textContent.trim();
   const WANTED = { "=": (a, b) => a === 0, "!=": (a) => a !== 0, ">": (a) => a > 0, "<": (a) => a < 0, ">=": (a) => a >= 0, "<=": (a) => a <= 0 };
-  function conditions(table, words) {
+  function conditions(table, words, state) {
     const heads = [...table.tHead.rows[0].cells].map((head) => nameOf(head).toLowerCase());
     return words.split(/\s+/).filter(Boolean).map((word) => {
       const [, name, sign, text] = /^([^<>=!]+)(<=|>=|!=|=|<|>)(.+)$/.exec(word) ?? [], at = heads.indexOf(name);
+      if (name && at < 0) state.unknown = name;
       if (at < 0) return (row) => row.textContent.toLowerCase().includes(word);
       return (row) => {
         const shown = row.cells[at].textContent.trim().toLowerCase();
@@ -58,9 +59,12 @@
     });
   }
   function filter(table, state) {
-    const rows = [...table.tBodies[0].rows], wanted = conditions(table, state.word.trim().toLowerCase());
+    state.unknown = "";
+    const rows = [...table.tBodies[0].rows], wanted = conditions(table, state.word.trim().toLowerCase(), state);
     for (const row of rows) row.hidden = !wanted.every((fits) => fits(row));
-    if (state.told) state.told.textContent = wanted.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    const seen = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+    const said = state.unknown ? `There is no column ${state.unknown}.` : wanted.length ? seen : `${rows.length} rows`;
+    if (state.told) state.told.textContent = said;
   }
   function choose(table, state) {
     const heads = [...table.tHead.rows[0].cells];

@@ -39,17 +39,19 @@
     });
     place.prepend(list);
     const asked = sections.findIndex((section) => `#${section.id}` === location.hash);
-    show(Math.max(0, asked), false);
+    const first = Math.max(0, asked);
+    show(first, false);
+    document.addEventListener("DOMContentLoaded", () => sections[first].dispatchEvent(new CustomEvent("shown"))); // htmx listens by then
   }
   document.querySelectorAll(".tabs").forEach(tabsOf);
 
   document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-copies]");
+    const button = event.target.closest("[data-copies-from]");
     if (!button || !navigator.clipboard) return;
     event.preventDefault();
     const label = button.textContent;
     try {
-      const answer = await fetch(button.dataset.copies);
+      const answer = await fetch(button.dataset.copiesFrom);
       if (!answer.ok) throw new Error(answer.status);
       await navigator.clipboard.writeText(await answer.text());
       button.textContent = "Copied";
