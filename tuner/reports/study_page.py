@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hpl.witness import parse_unlike
 from results.record import SIMULATOR, Study, TrialRecord, TrialState
@@ -21,6 +22,7 @@ from results.report.model import (
 from results.stats.ranking import is_full_run
 from results.store.service.campaign_entry import LiveState
 
+from ..explain.taught_study import TaughtStudy
 from ..study.names import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
@@ -150,7 +152,7 @@ class StudyPage:
         full = full_runs(self.found.records)
         if best is None or (drawn := runs_figure(self.study, self.found.records)) is None:
             return []
-        taught = self.found.taught()
+        taught = self._taught
         percents = {
             (effect.name, value.value): value.percent
             for effect in (taught.explanation.effects if taught else ())
@@ -189,12 +191,17 @@ class StudyPage:
         figures = [figure for kind in KINDS if kind.in_story for figure in kind.draw(self.found)]
         return [story_table(self.study, self.found.records), *figures]
 
+    @cached_property
+    def _taught(self) -> TaughtStudy | None:
+        """What the engine learnt; None where nothing can be explained, or where that takes too long."""
+        return self.found.taught() if self.found.summary and len(self.found.records) <= MOST_EXPLAINED else None
+
     def _explained(self) -> Sequence[Part]:
         """Which parameters matter, unless it takes too long to find out."""
         if len(self.found.records) > MOST_EXPLAINED:
             said = f"This study is large: `hpltune explain {self.study.name}` tells which parameters matter."
             return (Sentence(said),)
-        taught = self.found.taught() if self.found.summary else None
+        taught = self._taught
         return explanation_parts(self.study, taught.explanation, strongest_pairs(taught)) if taught else ()
 
     def _machine(self) -> list[Part]:
