@@ -61,7 +61,9 @@ def configuration_table(
         rows = [(*row, brought.get(row[0], "")) for row in rows]
     rest = named_values(best.params, [name for name in names if name not in shown], ", ")
     said = ["Marked: differs from the textbook."] if differs else []
-    said += ["Brings: by the model, changed alone, on average."] if any(brought.values()) else []
+    said += (
+        ["Brings: by the model, changed alone, on average, where the runs tell it."] if any(brought.values()) else []
+    )
     said += [f"The same in all runs: {rest}."] if rest else []
     marked = frozenset((shown.index(name), 1) for name in differs)
     return Table(

@@ -156,6 +156,7 @@ class StudyPage:
         percents = {
             (effect.name, value.value): value.percent
             for effect in (taught.explanation.effects if taught else ())
+            if not effect.tied
             for value in effect.values
         }
         rival = predicted.textbook if predicted else None

@@ -48,8 +48,11 @@ class ModelBelief:
 
     @property
     def percents(self) -> Percents:
-        """By how much each value is faster than the mean of all."""
-        return {(effect["name"], one["value"]): one["percent"] for effect in self.effects for one in effect["values"]}
+        """By how much each value is faster than the mean of all, of parameters whose values the runs tell apart."""
+        told = (
+            one for one in self.effects if any(value["behind_range"][0] > 0 for value in one["values"] if value["runs"])
+        )
+        return {(effect["name"], one["value"]): one["percent"] for effect in told for one in effect["values"]}
 
     def of_value(self, name: str, value: object) -> Mapping[str, Any] | None:
         """What is believed of one value of a parameter."""
