@@ -11,8 +11,10 @@ from results.report.model import (
     Card,
     Copied,
     Drawable,
+    Figure,
     Folded,
     Heading,
+    Matrix,
     Part,
     Report,
     Sentence,
@@ -90,8 +92,9 @@ HOST_FACTS = (
 
 
 def _in_short(title: str, parts: Sequence[Part]) -> list[Part]:
-    """The first sentence and the first figure, with the rest folded below them."""
-    first = [next((part for part in parts if isinstance(part, kind)), None) for kind in (Sentence, Drawable)]
+    """The first sentence, diagram and heat map, with the rest folded below them."""
+    kinds = (Sentence, Figure, Matrix)
+    first = [next((part for part in parts if isinstance(part, kind)), None) for kind in kinds]
     shown = [part for part in first if part is not None]
     rest = tuple(part for part in parts if part not in shown)
     return [*shown, *([Folded(title, rest)] if rest else [])]
@@ -125,7 +128,10 @@ class StudyPage:
         """One of the parts of TABS below the answer at a glance; nothing where the study has none of it."""
         made: Mapping[str, Callable[[], Sequence[Part]]] = {
             "ranking": self._ranking,
-            "parameters": lambda: _in_short("All that the runs tell of the parameters", self._explained()),
+            "parameters": lambda: [
+                *_in_short("All that the runs tell of the parameters", self._explained()),
+                *(figure for kind in KINDS if kind.name == "parallel" for figure in kind.draw(self.found)),
+            ],
             "memory": lambda: whole_memory(self.found.predicted, self.found.confirmed),
             "machine": self._machine,
         }

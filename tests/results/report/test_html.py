@@ -182,8 +182,8 @@ def test_a_figure_that_gets_new_rows_is_not_drawn_anew(browser: Browser, file: P
     )
     put = """text => {
       document.querySelector("main").innerHTML = `<figure class="plot" id="runs"><div class="drawn"></div></figure>`;
-      const script = Object.assign(document.createElement("script"), { type: "application/json", textContent: text });
-      document.getElementById("runs").append(script);
+      const spec = Object.assign(document.createElement("code"), { className: "spec", textContent: text, hidden: true });
+      document.getElementById("runs").append(spec);
       document.dispatchEvent(new Event("htmx:afterSettle"));
     }"""
     visit.page.evaluate(put, few)

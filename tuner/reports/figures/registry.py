@@ -158,6 +158,7 @@ KINDS = (
         "all configurations as lines across their parameters, the best in colour",
         "four configurations that differ in two parameters",
         lambda of: parallel(of.summary.ranking) if of.summary else None,
+        in_story=False,
     ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind(
