@@ -74,7 +74,7 @@ def test_what_is_told_of_a_study_of_hpcg_is_true(hpltune: Run, home: Path) -> No
     hpltune.well("report", "rated", "-o", str(home / "page.html"))
     page = (home / "page.html").read_text()
     assert "HPCG on " in page
-    assert "HPCG rating in GFLOPS" in page
+    assert "<dt>HPCG rating</dt>" in page
     for hpls in ("Rmax", "Nmax", "N½", "HPL.dat"):
         assert hpls not in page
     hpltune.well("tune", "--resume", "--study", "rated", "--trials", "12")

@@ -51,7 +51,7 @@ def configuration_table(
     differs = [name for name in other if str(other[name]) != str(best.params[name])]
     shown = [name for name in names if name in varying or name in differs] or names
     brought = {name: _brought(percents, name, best.params[name], other[name]) for name in differs}
-    columns: list[Column] = [Column("", words=True), Column("this run", words=True, wrap=Wrap.ANYWHERE)]
+    columns: list[Column] = [Column("parameter", words=True), Column("this run", words=True, wrap=Wrap.ANYWHERE)]
     rows: list[tuple[str, ...]] = [(name, f"{_value(best, name)}") for name in shown]
     if differs:
         columns.append(Column("textbook", words=True, wrap=Wrap.ANYWHERE))

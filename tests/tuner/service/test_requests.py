@@ -82,7 +82,7 @@ def answered(client: TestClient, store: Store, text: str) -> str:
     if "json" in head:
         shown = json.dumps(answer.json(), indent=1, ensure_ascii=False)
     else:
-        shown = seen(answer.text.partition("</header>")[2])
+        shown = seen("".join(answer.text.partition("<main")[1:]))
     return f"{answer.status_code} {head}\n{plain(shown).rstrip()}\n"
 
 

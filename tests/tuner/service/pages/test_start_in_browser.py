@@ -35,10 +35,10 @@ def test_a_campaign_is_started_watched_and_its_hpl_dat_runs(browser: Browser, tm
         expect(page.get_by_role("status")).to_contain_text("It runs.")
         page.evaluate("window.watched = true")
         expect(page.get_by_role("status")).to_contain_text("It is complete.")
-        expect(page.get_by_role("region", name="Trials, newest first").locator("tbody tr").nth(2)).to_be_visible()
+        expect(page.get_by_role("table", name="Trials").locator("tbody tr").nth(2)).to_be_visible()
         assert page.evaluate("window.watched"), "the page changed by itself, without being read again"
         with page.expect_download() as found:
-            page.get_by_role("link", name="HPL.dat of the best").click()
+            page.get_by_role("link", name="Download HPL.dat").click()
         file = tmp_path / "HPL.dat"
         found.value.save_as(file)
     assert "GFLOPS" in hpltune.well("run", str(file)).stdout
