@@ -238,7 +238,9 @@ def table_of(
     shown = [(one, cells) for one, cells in told if any(cells) or not one.optional]
     return Table(
         title,
-        tuple(replace(one, wrap=one.wrap or wrap) for one, _ in shown),
+        tuple(
+            Column(one.name, words=one.words, wrap=one.wrap or wrap, short=one.short, bars=one.bars) for one, _ in shown
+        ),
         tuple(zip(*(cells for _, cells in shown), strict=True)),
         bold=frozenset(bold),
         narrow=tuple(one.name for one, _ in shown if not one.aside),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from .model import Copied, Heading, Report, Rows, Sentence, Table
+from .model import Copied, Folded, Heading, Report, Rows, Sentence, Table, inner_parts
 
 
 def to_json(report: Report) -> str:
@@ -29,13 +29,13 @@ def json_parts(report: Report) -> Iterator[str]:
 def to_markdown(report: Report) -> str:
     """Render the sentences and tables of a report as Markdown; figures are left out."""
     parts = [f"# {report.title}"] if report.title else []
-    for part in report.parts:
+    for part in inner_parts(report.parts):
         if isinstance(part, Heading):
             parts.append(f"## {part.text}")
         elif isinstance(part, Copied):
             parts.append(f"```text\n{part.text}\n```")
-        elif isinstance(part, Sentence):
-            parts.append(part.text)
+        elif isinstance(part, Sentence | Folded):
+            parts.append(part.text if isinstance(part, Sentence) else part.title)
         elif isinstance(part, Table):
             parts += [f"**{part.title}**"] if part.title else []
             parts.append(table_lines(part))

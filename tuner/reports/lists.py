@@ -144,7 +144,7 @@ KIND_WORDS: Mapping[Kind, str] = {
     Kind.GIVEN_UP: "given up",
 }
 """What is told of kinds of trials beside their rates; nothing of the others."""
-USUAL_WIDTH, UNKNOWN = 78, "disturbed?"
+USUAL_WIDTH, UNKNOWN = 78, "disturbed? not known"
 """Characters of a line of a usual terminal that the columns of a table share; those that do not fit are aside.
 And what is told where nobody knows whether a run was disturbed."""
 

@@ -115,8 +115,7 @@ class StudyPage:
     def report(self) -> Report:
         """The page as data."""
         summary, context = self.found.summary, self.found.context
-        sections = (part for name, title in TABS.items() if (own := self.tab(name)) for part in (Heading(title), *own))
-        parts = [*sections]
+        parts = [part for name, title in TABS.items() if (own := self.tab(name)) for part in (Heading(title), *own)]
         if repeated := self.repeated():
             parts += [Heading("Run it again"), *repeated]
         found = summary.to_json() if summary else {"study": self.study.name}

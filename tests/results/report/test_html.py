@@ -150,6 +150,7 @@ def test_a_drag_moves_the_axes_of_a_figure_and_a_double_click_shows_all_again(br
     visit = Visit(browser, file, WIDE)
     figure = visit.page.locator("figure.answers", has_text="How the best rate grew")
     numbers, svg = figure.locator(".live .role-axis-label").first.locator("text"), figure.locator(".live svg")
+    svg.wait_for()
     whole = sorted(numbers.all_text_contents())
     svg.drag_to(svg, source_position={"x": 300, "y": 160}, target_position={"x": 200, "y": 160})
     visit.page.wait_for_timeout(SETTLED_MS)
@@ -182,7 +183,7 @@ def test_a_figure_that_gets_new_rows_is_not_drawn_anew(browser: Browser, file: P
     )
     put = """text => {
       document.querySelector("main").innerHTML = `<figure class="plot" id="runs"><div class="drawn"></div></figure>`;
-      const spec = Object.assign(document.createElement("code"), { className: "spec", textContent: text, hidden: true });
+      const spec = Object.assign(document.createElement("code"), { className: "spec", textContent: text });
       document.getElementById("runs").append(spec);
       document.dispatchEvent(new Event("htmx:afterSettle"));
     }"""

@@ -177,7 +177,7 @@ def test_a_study_that_was_not_watched_has_none_and_says_so(home: Path) -> None:
         store.create_study(a_study(space_text=""))
         number = store.begin(begun(key="a"))
         store.finish(replace(finished(number, measurements={}), kind=Kind.SEARCH, key="a"))
-        parts = page_of(store, store.study("study")).report().parts
+        parts = inner_parts(page_of(store, store.study("study")).report().parts)
         assert any(isinstance(part, Sentence) and "Nothing was measured" in part.text for part in parts)
         with pytest.raises(TunerError, match="nothing to draw conditions from"):
             plot(store, "conditions")

@@ -26,7 +26,7 @@ def test_lists_tell_whose_a_campaign_is_and_show_those_of_one(client: TestClient
     assert '<td class="last">ada</td>' in page
     assert "of-bob</a></td>" not in page
     assert 'href="/?by=' in client.get("/").text
-    assert "Handed in by ada." in client.get("/campaigns/of-ada").text
+    assert "handed in by ada." in client.get("/campaigns/of-ada").text
     assert "Handed in by" not in client.get("/campaigns/of-nobody").text
 
 

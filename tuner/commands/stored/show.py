@@ -13,7 +13,6 @@ from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
 from ...machine.equipment import MODULES
-from ...reports.figures.runs import growth_of_study
 from ...reports.lists import (
     KILLED,
     NEWEST,
@@ -130,6 +129,8 @@ def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = N
     Raises:
         ResultsError: there is no such study.
     """
+    from ...reports.figures.runs import growth_of_study  # noqa: PLC0415 - only the list of trials draws
+
     states = UNSUCCESSFUL if failed else None
     study, killed = store.study(name), frozenset(store.left_behind(name, frozenset()))
     how = f", {study.how}" if study.simulated else ""
@@ -146,7 +147,7 @@ def show_trials(store: Store, name: str, *, failed: bool = False, page: Page = N
     noted = map(Sentence, [*noted_sentences(study), *modules])
     more = page.rest("Trials", min(count, max(0, known - before)), before, known)
     below = map(Sentence, [*([more] if more else []), *map(sentence, store.network.probes(name))])
-    short = not (whole or failed)
+    short = bool(records) and not (whole or failed)
     told = varying_trials(records, killed) if short else [trials_table(title, records, killed)]
     head = [Sentence(title)] if short else []
     return Report(title, (*head, *noted, *told, *([grown] if grown else []), *below), rows)

@@ -13,6 +13,7 @@ from results.report.ranking_table import named_values
 from results.stats.ranking import varying
 
 from ...study.names import is_shootout
+from ...words import counted
 from ..story import full_runs, improvements
 
 MOST = 500
@@ -58,7 +59,7 @@ def runs_figure(
     )
     caption = [
         "Each point is a full run; the line is the best so far.",
-        f"Of {len(timed):,} runs {len(shown):,} are drawn, with all that were faster than those before."
+        f"Of {counted(len(timed), 'run')} {len(shown):,} are drawn, with all that were faster than those before."
         if len(shown) < len(timed)
         else "",
     ]

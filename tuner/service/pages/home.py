@@ -130,8 +130,8 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     """Compare campaigns, or let people choose some."""
     names, wrong, status = list(dict.fromkeys(query.studies)), "", 200
     try:
-        if names:
-            await parts.answers.read(lambda: require_comparable(parts.store, parts.answers, names))
+        await parts.answers.read(lambda: require_comparable(parts.store, parts.answers, names))
+        if len(names) > 1:
             return kept_page(request, (await parts.files.comparison(names)).decode())
     except Problem as error:
         if error.status_code not in {404, 422}:
@@ -158,8 +158,6 @@ def require_comparable(store: Store, answers: Answers, names: Sequence[str]) -> 
             raise Problem(404, f"There is no campaign {without_paths(name)} that has begun: tick others below.")
         if answers.line(store.study(name), store.lists.extent(name)).rates is None:
             raise Problem(422, f"Campaign {name} has no run that counts; its page tells what ran. Tick others below.")
-    if len(names) < 2:
-        raise Problem(422, f"Campaign {names[0]} cannot be compared with itself: tick another one, too.")
 
 
 Listed = tuple[StudyLine, str, str]
