@@ -1,6 +1,8 @@
 """Configurations beside each other: what the best has that the textbook has not, and trials by what varies."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
 from results.metrics import rate_text
@@ -9,12 +11,20 @@ from results.report.model import Column, Table, Wrap, outcome
 from results.report.ranking_table import named_values
 
 from ..units import duration
-from .lists import FIRST, KILLED
+from .lists import FIRST, KILLED, own_params
+
+if TYPE_CHECKING:
+    from ..explain.variance import Effect
 
 Percents = Mapping[tuple[str, Scalar], float]
-"""By how much a value of a parameter is faster than the mean of all, by the model, for each that is known."""
+"""By how much a value of a parameter is faster than the mean of all, by the model, where the runs tell values apart."""
 HIDDEN = frozenset({"threshold", "swap_threshold"})
 """Parameters that tell nobody anything."""
+
+
+def percents_of(effects: Iterable["Effect"]) -> Percents:
+    """By how much values are faster than the mean of all, of the parameters whose values the runs tell apart."""
+    return {(one.name, value.value): value.percent for one in effects if not one.tied for value in one.values}
 
 
 def by_telling(names: Collection[str]) -> list[str]:
@@ -24,14 +34,9 @@ def by_telling(names: Collection[str]) -> list[str]:
 
 def varying_names(records: Sequence[TrialRecord]) -> list[str]:
     """The parameters of which these trials had several values, what matters most first."""
-    names = dict.fromkeys(name for record in records for name in record.params)
-    several = [name for name in names if len({_value(record, name) for record in records}) > 1]
+    known = [own_params(record) for record in records]
+    several = [name for name in dict.fromkeys(chain(*known)) if len({one.get(name) for one in known}) > 1]
     return [name for name in by_telling(several) if name not in HIDDEN]
-
-
-def _value(record: TrialRecord, name: str) -> Scalar:
-    """A value of a trial; its N is the one that it really had."""
-    return record.hpl.N if name == "N" and record.hpl else record.params.get(name, "")
 
 
 def configuration_table(
@@ -52,7 +57,7 @@ def configuration_table(
     shown = [name for name in names if name in varying or name in differs] or names
     brought = {name: _brought(percents, name, best.params[name], other[name]) for name in differs}
     columns: list[Column] = [Column("parameter", words=True), Column("this run", words=True, wrap=Wrap.ANYWHERE)]
-    rows: list[tuple[str, ...]] = [(name, f"{_value(best, name)}") for name in shown]
+    rows: list[tuple[str, ...]] = [(name, f"{own_params(best)[name]}") for name in shown]
     if differs:
         columns.append(Column("textbook", words=True, wrap=Wrap.ANYWHERE))
         rows = [(*row, f"{other[row[0]]}" if row[0] in differs else "") for row in rows]
@@ -60,14 +65,18 @@ def configuration_table(
         columns.append(Column("brings", words=True, wrap=Wrap.NEVER))
         rows = [(*row, brought.get(row[0], "")) for row in rows]
     rest = named_values(best.params, [name for name in names if name not in shown], ", ")
-    said = ["Marked: differs from the textbook."] if differs else []
-    said += (
-        ["Brings: by the model, changed alone, on average, where the runs tell it."] if any(brought.values()) else []
+    told = (
+        "Marked: differs from the textbook." if differs else "",
+        "Brings: by the model, changed alone, on average, where the runs tell it." if any(brought.values()) else "",
+        f"The same in all runs: {rest}." if rest else "",
     )
-    said += [f"The same in all runs: {rest}."] if rest else []
     marked = frozenset((shown.index(name), 1) for name in differs)
     return Table(
-        f"Its configuration: trial {best.number}", tuple(columns), tuple(rows), marked=marked, caption=" ".join(said)
+        f"Its configuration: trial {best.number}",
+        tuple(columns),
+        tuple(rows),
+        marked=marked,
+        caption=" ".join(filter(None, told)),
     )
 
 
@@ -80,7 +89,7 @@ def trials_by_value(
     records: Sequence[TrialRecord], best: TrialRecord | None, links: Sequence[str], killed: Collection[int] = ()
 ) -> Table:
     """A row for each trial, and a column for each parameter that varies; what differs from the best is marked."""
-    names = varying_names(records)
+    names, known = varying_names(records), [own_params(record) for record in records]
     head: tuple[Column, ...] = (
         Column("trial"),
         Column("GFLOPS", wrap=Wrap.NEVER),
@@ -96,16 +105,17 @@ def trials_by_value(
             str(record.number),
             rate_text(record.gflops) if record.ranked and record.gflops else "",
             "" if record.time_s is None else duration(record.time_s),
-            *(f"{_value(record, name)}" for name in names),
+            *(f"{params.get(name, '')}" for name in names),
             _about(record, killed),
         )
-        for record in records
+        for record, params in zip(records, known, strict=True)
     ]
+    first = own_params(best) if best else {}
     marked = frozenset(
         (row, column)
-        for row, record in enumerate(records)
+        for row, params in enumerate(known)
         for column, name in enumerate(names, start=len(head))
-        if best and _value(record, name) != _value(best, name)
+        if first and params.get(name) != first.get(name)
     )
     bold = frozenset(row for row, record in enumerate(records) if best and record.number == best.number)
     same = records[0].params if records else {}

@@ -174,7 +174,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
 
 def varying_trials(records: Sequence[TrialRecord], killed: Collection[int]) -> list[Part]:
     """Tell in a line of each trial what came of it, and the parameters that differ, as far as they fit."""
-    words = [_ran(record) for record in records]
+    words = [own_params(record) for record in records]
     names = dict.fromkeys([*FIRST, *(name for one in words for name in one)])
     values = {name: [str(one.get(name, "")) for one in words] for name in names}
     usual = (item for item in values.items() if item[0] in FIRST or "." in item[0])
@@ -258,12 +258,12 @@ def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
 
 def configuration(record: TrialRecord) -> str:
     """The parameters of a trial on one line, what matters most first."""
-    words = _ran(record)
+    words = own_params(record)
     own = [name for name in words if "." in name]
     return " ".join(f"{name}={words[name]}" for name in (*FIRST, *own) if name in words)
 
 
-def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
+def own_params(record: TrialRecord) -> Mapping[str, Scalar]:
     """The parameters of a trial, with the N that it really had: that of a small run is not its configuration's."""
     return dict(record.params) if record.hpl is None else {**record.params, "N": record.hpl.N}
 
@@ -296,7 +296,7 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     told = {"disturbed": str(record.disturbed or record.conditions)}
     facts |= told if record.state is TrialState.COMPLETE and not record.undisturbed else {}
     facts |= {**_figures(study, record), **_launch(record, others)}
-    facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
+    facts["configuration"] = " ".join(f"{name}={value}" for name, value in own_params(record).items())
     facts |= _origin(record)
     facts |= {
         name: said

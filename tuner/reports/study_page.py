@@ -28,7 +28,7 @@ from ..explain.taught_study import TaughtStudy
 from ..study.names import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
-from .configurations import configuration_table, varying_names
+from .configurations import configuration_table, percents_of, varying_names
 from .context import TABS, machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
@@ -158,12 +158,7 @@ class StudyPage:
         if best is None or (drawn := runs_figure(self.study, self.found.records)) is None:
             return []
         taught = self._taught
-        percents = {
-            (effect.name, value.value): value.percent
-            for effect in (taught.explanation.effects if taught else ())
-            if not effect.tied
-            for value in effect.values
-        }
+        percents = percents_of(taught.explanation.effects if taught else ())
         rival = predicted.textbook if predicted else None
         ran = [record.params for record in self.found.records if rival and record.number == rival.trial]
         textbook = ran[0] if ran else taught.explanation.one_at_a_time.start if taught else {}

@@ -136,11 +136,15 @@ def parquet_file(store: Store, asked: Asked) -> bytes:
 
 
 def explanation(store: Store, asked: Asked) -> bytes:
-    """Write what `hpltune explain --json` tells of a study, or the reason why it cannot be explained."""
+    """Write what a study learnt and what its values bring, or the reason why it cannot be explained."""
     from ..commands.stored.explain import explain_study
+    from ..explain.explanation import Explanation
+    from ..reports.configurations import percents_of
 
     try:
-        found: dict[str, object] = asdict(explain_study(store, asked["name"]).found)
+        explained = explain_study(store, asked["name"]).found
+        told = percents_of(explained.effects) if isinstance(explained, Explanation) else {}
+        found = {**asdict(explained), "percents": [(*which, percent) for which, percent in told.items()]}
     except TunerError as error:
         found = {"reason": str(error)}
     return json.dumps(found, default=str).encode()

@@ -68,9 +68,7 @@ class StudyFiles:
             ResultsError: there is no such study.
             Problem: others wait already, or it takes too long.
         """
-        known = self._answers.known_with_followers if kind is FileKind.REPORT else self._answers.known
-        study, stamp = await self._answers.read(lambda: known(name))
-        return await self._of((kind, name, study.created_at), stamp, kind.value, name=name)
+        return await self._of_study(kind.value, name, followers=kind is FileKind.REPORT)
 
     async def tab(self, name: str, tab: str) -> bytes:
         """Give a part of the page of a study.
@@ -79,8 +77,7 @@ class StudyFiles:
             ResultsError: there is no such study.
             Problem: others wait already, or it takes too long.
         """
-        study, stamp = await self._answers.read(lambda: self._answers.known_with_followers(name))
-        return await self._of(("tab", tab, name, study.created_at), stamp, "tab", name=name, tab=tab)
+        return await self._of_study("tab", name, followers=True, tab=tab)
 
     async def trial(self, name: str, number: int) -> bytes:
         """Give the page of one trial of a study.
@@ -89,8 +86,14 @@ class StudyFiles:
             ResultsError: there is no such study.
             Problem: others wait already, or it takes too long.
         """
-        study, stamp = await self._answers.read(lambda: self._answers.known(name))
-        return await self._of(("trial", name, number, study.created_at), stamp, "trial", name=name, number=number)
+        return await self._of_study("trial", name, number=number)
+
+    async def _of_study(self, kind: str, name: str, *, followers: bool = False, **asked: str | int) -> bytes:
+        """Give what is written of one study, anew where that has changed, or, if asked, those that follow it."""
+        known = self._answers.known_with_followers if followers else self._answers.known
+        study, stamp = await self._answers.read(lambda: known(name))
+        key = (kind, name, study.created_at, *asked.values())
+        return await self._of(key, stamp, kind, name=name, **asked)
 
     async def comparison(self, names: Sequence[str]) -> bytes:
         """Give the page of studies that are compared.

@@ -36,18 +36,20 @@ def runs_figure(
     records: Sequence[TrialRecord],
     address_of: Callable[[TrialRecord], str] | None = None,
     spent_s: Mapping[int, float] = NOTHING,
+    count: int = 0,
 ) -> Figure | None:
     """Draw a point for each full run, and the best rate so far as a line in steps; None where no run counts.
 
     Args:
         records: trials in the order they were begun; neither outputs nor commands are read.
         spent_s: seconds that all trials took until each of these, by its number, where some trials are left out.
+        count: how many full runs there are, where some are left out.
         address_of: tells the page of a run, which a click on its point opens; None where there is none.
     """
     axis, timed = _timed(study, records, spent_s)
     if not timed:
         return None
-    shown = _fewer(timed)
+    shown, whole = _fewer(timed), max(count, len(timed))
     names = varying([record for _, record in shown])
     by = _colours(names, [record for _, record in shown])
     groups = _groups(by, shown)
@@ -59,8 +61,8 @@ def runs_figure(
     )
     caption = [
         "Each point is a full run; the line is the best so far.",
-        f"Of {counted(len(timed), 'run')} {len(shown):,} are drawn, with all that were faster than those before."
-        if len(shown) < len(timed)
+        f"Of {counted(whole, 'run')} {len(shown):,} are drawn, with all that were faster than those before."
+        if len(shown) < whole
         else "",
     ]
     return Figure(

@@ -87,16 +87,20 @@
   });
   if (state !== "form") setInterval(show, 1000);
 
-  /* a button that copies the text of an element; without JavaScript it is not shown */
+  /* a button copies the text of an element, and a link the file to which it leads; without JavaScript no such button is shown */
   document.documentElement.classList.add("scripted");
   document.addEventListener("click", async event => {
     const button = event.target.closest("[data-copies]");
-    if (!button) return;
+    if (!button || (button.href && !navigator.clipboard)) return;
+    event.preventDefault();
     const text = document.getElementById(button.dataset.copies);
     try {
-      await navigator.clipboard.writeText(text.textContent);
+      const answer = button.href && await fetch(button.href);
+      if (answer && !answer.ok) throw new Error(answer.status);
+      await navigator.clipboard.writeText(answer ? await answer.text() : text.textContent);
       told.textContent = button.textContent = "Copied";
     } catch { /* only safe addresses have a clipboard: the text is marked, to be copied with a key */
+      if (button.href) { location.href = button.href; return; }
       getSelection().selectAllChildren(text);
       told.textContent = button.textContent = "Press Ctrl+C";
     }

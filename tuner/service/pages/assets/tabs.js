@@ -1,5 +1,5 @@
 "use strict";
-// Shows one of several sections at a time, which without it stand below each other; and copies what a button is for.
+// Shows one of several sections at a time, which without it stand below each other.
 (() => {
   function tabsOf(place) {
     const sections = [...place.querySelectorAll(":scope > section")], list = document.createElement("div");
@@ -44,20 +44,4 @@
     document.addEventListener("DOMContentLoaded", () => sections[first].dispatchEvent(new CustomEvent("shown"))); // htmx listens by then
   }
   document.querySelectorAll(".tabs").forEach(tabsOf);
-
-  document.addEventListener("click", async (event) => {
-    const button = event.target.closest("[data-copies-from]");
-    if (!button || !navigator.clipboard) return;
-    event.preventDefault();
-    const label = button.textContent;
-    try {
-      const answer = await fetch(button.dataset.copiesFrom);
-      if (!answer.ok) throw new Error(answer.status);
-      await navigator.clipboard.writeText(await answer.text());
-      button.textContent = "Copied";
-    } catch {
-      location.href = button.href;
-    }
-    setTimeout(() => { button.textContent = label; }, 2000);
-  });
 })();

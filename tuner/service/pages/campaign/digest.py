@@ -38,9 +38,8 @@ class CampaignTotals:
         running: numbers of those that ran at the last look.
         counted: those that a budget of trials counts.
         full: how many full runs count.
-        drawn: numbers of full runs that are drawn, in the order in which they were read; of many each so many-th.
+        drawn: seconds of all trials until each full run that is drawn, by its number; of many each so many-th.
         improvements: the first full run and each faster one, in the order in which they were read.
-        spent_s: seconds of all trials until each of these, by its number.
         fastest: rates and numbers of the fastest full runs, the slowest of them first.
     """
 
@@ -51,9 +50,8 @@ class CampaignTotals:
     counted: int = 0
     machine_s: float = 0.0
     full: int = 0
-    drawn: list[int] = field(default_factory=list)
+    drawn: dict[int, float] = field(default_factory=dict)
     improvements: list[Improvement] = field(default_factory=list)
-    spent_s: dict[int, float] = field(default_factory=dict)
     fastest: list[tuple[float, int]] = field(default_factory=list)
     _each: int = 1
 
@@ -87,12 +85,10 @@ class CampaignTotals:
         if not self.improvements or row.gflops > self.improvements[-1].gflops:
             self.improvements.append(Improvement(row.number, row.gflops, self.machine_s))
         if self.full % self._each == 0:
-            self.drawn.append(row.number)
-        self.spent_s[row.number] = self.machine_s
+            self.drawn[row.number] = self.machine_s
         if len(self.drawn) > MOST_POINTS:
-            del self.drawn[::2]
+            self.drawn = dict([*self.drawn.items()][1::2])
             self._each *= 2
-            self.spent_s = {number: self.spent_s[number] for number in self.points}
         push = heappush if len(self.fastest) < MOST_FASTEST else heappushpop
         push(self.fastest, (row.gflops, row.number))
 
@@ -102,9 +98,9 @@ class CampaignTotals:
         return self.ended == self.failed > 0
 
     @property
-    def points(self) -> set[int]:
-        """Numbers of the full runs that are drawn, with all that were faster than those before them."""
-        return {*self.drawn, *(one.number for one in self.improvements)}
+    def points(self) -> dict[int, float]:
+        """What `drawn` has, with all that were faster than those before them."""
+        return {**self.drawn, **{one.number: one.machine_s for one in self.improvements}}
 
     def listed(self, newest: int) -> list[int]:
         """Numbers of the trials of the list: the newest, and the fastest of the others below them."""

@@ -36,6 +36,7 @@ class ModelBelief:
         effects: parameters, what matters most first, as `hpltune explain --json` tells them.
         reason: why there is none; "" where there is.
         textbook: the configuration of HPL's documented advice.
+        percents: what values bring, of the parameters whose values the runs tell apart.
     """
 
     trials: int
@@ -45,14 +46,7 @@ class ModelBelief:
     best_sd_percent: float | None = None
     reason: str = ""
     textbook: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def percents(self) -> Percents:
-        """By how much each value is faster than the mean of all, of parameters whose values the runs tell apart."""
-        told = (
-            one for one in self.effects if any(value["behind_range"][0] > 0 for value in one["values"] if value["runs"])
-        )
-        return {(effect["name"], one["value"]): one["percent"] for effect in told for one in effect["values"]}
+    percents: Percents = field(default_factory=dict)
 
     def of_value(self, name: str, value: object) -> Mapping[str, Any] | None:
         """What is believed of one value of a parameter."""
@@ -126,7 +120,9 @@ class Explanations:
         if "reason" in found:
             return ModelBelief(ended, reason=f"{found['reason'][:1].upper()}{found['reason'][1:]}.")
         figures = {name: found[name] for name in ("best", "best_gflops", "best_sd_percent")}
-        return ModelBelief(ended, tuple(found["effects"]), **figures, textbook=found["one_at_a_time"]["start"])
+        percents = {(name, value): percent for name, value, percent in found["percents"]}
+        textbook = found["one_at_a_time"]["start"]
+        return ModelBelief(ended, tuple(found["effects"]), **figures, textbook=textbook, percents=percents)
 
 
 def measured_here(store: Store) -> str | None:

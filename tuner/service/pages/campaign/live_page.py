@@ -247,8 +247,8 @@ class LivePage:
         ends += [textbook.trial] if textbook else []
         listed = digest.listed(NEWEST_TRIALS)
         points = digest.points
-        known = self._answer.records({*listed, *points, *ends})
-        running = [one for one in sorted(digest.running)[:MOST_RUNNING] if one in known] if state == "running" else []
+        running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
+        known = self._answer.records({*listed, *points, *ends, *running})
         best = known.get(rates.trial) if rates else None
         full = [known[number] for number in sorted(points) if number in known]
         against = known.get(textbook.trial) if textbook else None
@@ -270,7 +270,7 @@ class LivePage:
             },
             "links": {"links": links_of(study.name, best)},
             "running": {
-                "trials": [self._running(study, known[one], best, belief) for one in running],
+                "trials": [self._running(study, known[one], best, belief) for one in running if one in known],
                 "hidden": len(digest.running) - len(running) if running else 0,
                 "state": state,
                 "left": left if state == "running" else None,
@@ -288,7 +288,7 @@ class LivePage:
             },
         }
         found: list[Part] = []
-        if best and (drawn := runs_figure(study, full, self._address_of, digest.spent_s)):
+        if best and (drawn := runs_figure(study, full, self._address_of, points, digest.full)):
             varying = varying_names(full)
             beside = configuration_table(best, _textbook(against, belief), belief.percents if belief else {}, varying)
             found = [Beside((drawn, beside))]
